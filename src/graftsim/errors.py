@@ -1,0 +1,57 @@
+"""Errors a user can act on: each says what, where, and what would be accepted.
+
+Two channels, kept apart. Wrong use raises one of these at once. A numerical failure is a
+named outcome in a returned result and never an exception.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GraftsimError(Exception):
+    """Base of every error raised on purpose by graftsim."""
+
+
+class ModelError(GraftsimError):
+    """A mechanism that cannot be: a loop, a massless end link, a negative mass, an unknown name."""
+
+
+class FileError(GraftsimError):
+    """A robot file that cannot be read. The message names file, line and element."""
+
+
+class LogError(GraftsimError):
+    """A recording that cannot be trusted. The message names file, row and column."""
+
+
+class ProblemError(GraftsimError):
+    """A fit that cannot be posed: an empty selection, no data, a parameter nothing depends on."""
+
+
+class VariableError(GraftsimError):
+    """A named variable that does not exist, or is needed before it is computed."""
+
+
+class PrecisionError(GraftsimError):
+    """float64 was asked for while JAX is set to float32."""
+
+
+class GraftsimWarning(UserWarning):
+    """Something a user should know, that does not stop the work."""
+
+
+def suggest(name: str, known: Iterable[str], limit: int = 8) -> str:
+    """Sentence for an error message: the nearest known names, or all of them when they are few.
+
+    Raises: nothing.
+    """
+    known = list(known)
+    if not known:
+        return "There are none here."
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    shown = near or known[:limit]
+    more = "" if near or len(known) <= limit else f" and {len(known) - limit} more"
+    lead = "Nearest: " if near else "Available: "
+    return lead + ", ".join(shown) + more + "."
