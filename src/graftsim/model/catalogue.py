@@ -1,0 +1,108 @@
+"""Every physical number of a model: its name, what its rows are, its unit and its meaning.
+
+The table is the one place that says so. Selecting what to fit, reporting and writing files read it;
+a test checks that it lists exactly the leaves of a model.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+
+from graftsim.errors import ModelError, suggest
+from graftsim.model.model import Model
+from graftsim.model.tree import Tree
+from graftsim.selectors import Selector
+
+
+class Parameter(NamedTuple):
+    """One row of the catalogue. `rows` is the kind of label along the first axis."""
+
+    rows: str
+    unit: str
+    meaning: str
+
+
+PARAMETERS: dict[str, Parameter] = {
+    "link.mass": Parameter("link", "kg", "mass"),
+    "link.com": Parameter("link", "m", "centre of mass, in the link"),
+    "link.inertia": Parameter("link", "kg m^2", "xx yy zz xy xz yz about the centre of mass"),
+    "joint.origin": Parameter("joint", "m", "position of the joint in the parent link"),
+    "joint.rotation": Parameter("joint", "1", "orientation of the joint in the parent (w x y z)"),
+    "joint.axis": Parameter("joint", "1", "axis of motion, in the link"),
+    "joint.armature": Parameter("dof", "kg m^2 | kg", "inertia of the rotor, seen at the joint"),
+    "joint.damping": Parameter("dof", "N m s/rad | N s/m", "viscous damping"),
+    "joint.stiffness": Parameter("dof", "N m/rad | N/m", "spring towards the rest position"),
+    "joint.rest": Parameter("coordinate", "rad | m", "rest position of the spring"),
+    "joint.friction": Parameter("dof", "N m | N", "Coulomb friction"),
+    "joint.stribeck": Parameter("dof", "N m | N", "breakaway friction above Coulomb's"),
+    "joint.stribeck_velocity": Parameter("dof", "rad/s | m/s", "speed at which that has decayed"),
+    "joint.friction_velocity": Parameter("dof", "rad/s | m/s", "width of friction's sign change"),
+    "joint.lower": Parameter("dof", "rad | m", "lower limit of travel"),
+    "joint.upper": Parameter("dof", "rad | m", "upper limit of travel"),
+    "joint.limit_stiffness": Parameter("dof", "N m/rad | N/m", "stiffness of the limits"),
+    "joint.limit_damping": Parameter("dof", "s/rad | s/m", "dissipation of the limits"),
+    "actuator.gear": Parameter("actuator", "1", "joint force per actuator force"),
+    "actuator.gain": Parameter("actuator", "N m | N", "force per unit of control (torque kind)"),
+    "actuator.kp": Parameter("actuator", "N m/rad", "position gain (position kind)"),
+    "actuator.kd": Parameter("actuator", "N m s/rad", "velocity gain (servo kinds)"),
+    "actuator.control_lower": Parameter("actuator", "control", "lower limit of the control"),
+    "actuator.control_upper": Parameter("actuator", "control", "upper limit of the control"),
+    "actuator.force_lower": Parameter("actuator", "N m | N", "lower limit of the force"),
+    "actuator.force_upper": Parameter("actuator", "N m | N", "upper limit of the force"),
+    "actuator.time_constant": Parameter("actuator", "s", "first-order lag of the command"),
+    "geom.size": Parameter("geom", "m", "size of the shape"),
+    "geom.position": Parameter("geom", "m", "position of the shape in its link"),
+    "geom.rotation": Parameter("geom", "1", "orientation of the shape in its link (w x y z)"),
+    "frame.position": Parameter("frame", "m", "position of the frame in its link"),
+    "frame.rotation": Parameter("frame", "1", "orientation of the frame in its link (w x y z)"),
+    "world.gravity": Parameter("axis", "m/s^2", "gravity"),
+}
+
+
+def labels(model: Model, rows: str) -> tuple[str, ...]:
+    """Names along an axis kind: link, joint, dof, coordinate, actuator, geom, frame or axis."""
+    t: Tree = model.tree
+    return {
+        "link": t.links,
+        "joint": t.joints,
+        "dof": t.dofs,
+        "coordinate": t.coordinates,
+        "actuator": model.actuator.names,
+        "geom": model.geom.names,
+        "frame": model.frame.names,
+        "axis": ("x", "y", "z"),
+    }[rows]
+
+
+def leaf(model: Model, name: str) -> Any:
+    """The array called `family.quantity`; raises ModelError with the nearest names."""
+    if name not in PARAMETERS:
+        raise ModelError(f"There is no parameter named '{name}'. {suggest(name, PARAMETERS)}")
+    family, quantity = name.split(".")
+    return getattr(getattr(model, family), quantity)
+
+
+def with_leaf(model: Model, name: str, value: Any) -> Model:
+    """A copy of the model in which the array called `family.quantity` is `value`."""
+    leaf(model, name)
+    family, quantity = name.split(".")
+    return eqx.tree_at(lambda m: getattr(getattr(m, family), quantity), model, value)
+
+
+def select(model: Model, selector: str) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
+    """Resolve `family.quantity[pattern]` to the name, its rows and their labels.
+
+    Raises ModelError when the name or the rows do not exist; no bracket means every row.
+    """
+    chosen = Selector.parse(selector)
+    leaf(model, chosen.name)
+    names = labels(model, PARAMETERS[chosen.name].rows)
+    rows = chosen.rows(names)
+    if not rows:
+        raise ModelError(
+            f"'{selector}' selects nothing: no row of {chosen.name} matches '{chosen.pattern}'. "
+            f"{suggest(chosen.pattern or '', names)}"
+        )
+    return chosen.name, rows, tuple(names[i] for i in rows)

@@ -1,0 +1,132 @@
+"""The mechanism as an immutable pytree: static topology, and every physical number a leaf.
+
+A leaf is addressed by the project's one vocabulary, `family.quantity[selector]`: `link.mass[arm]`,
+`joint.damping[*]`. `graftsim.model.catalogue` lists them with rows, units and meaning.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from graftsim.model.tree import Tree
+
+
+class Links(eqx.Module):
+    """Inertial parameters, in link coordinates."""
+
+    mass: Float[Array, " nl"]
+    com: Float[Array, "nl 3"]
+    inertia: Float[Array, "nl 6"]
+
+
+class Joints(eqx.Module):
+    """Geometry of each joint (one a link) and passive properties of each degree of freedom."""
+
+    origin: Float[Array, "nl 3"]
+    rotation: Float[Array, "nl 4"]
+    axis: Float[Array, "nl 3"]
+    armature: Float[Array, " nv"]
+    damping: Float[Array, " nv"]
+    stiffness: Float[Array, " nv"]
+    rest: Float[Array, " nq"]
+    friction: Float[Array, " nv"]
+    stribeck: Float[Array, " nv"]
+    stribeck_velocity: Float[Array, " nv"]
+    friction_velocity: Float[Array, " nv"]
+    lower: Float[Array, " nv"]
+    upper: Float[Array, " nv"]
+    limit_stiffness: Float[Array, " nv"]
+    limit_damping: Float[Array, " nv"]
+
+
+class Actuators(eqx.Module):
+    """Motors on degrees of freedom: force = gain u (torque), or a position or velocity servo."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    kinds: tuple[str, ...] = eqx.field(static=True)
+    dof: tuple[int, ...] = eqx.field(static=True)
+    lagged: tuple[bool, ...] = eqx.field(static=True)
+    gear: Float[Array, " nu"]
+    gain: Float[Array, " nu"]
+    kp: Float[Array, " nu"]
+    kd: Float[Array, " nu"]
+    control_lower: Float[Array, " nu"]
+    control_upper: Float[Array, " nu"]
+    force_lower: Float[Array, " nu"]
+    force_upper: Float[Array, " nu"]
+    time_constant: Float[Array, " nu"]
+
+    @property
+    def nu(self) -> int:
+        """Number of controls."""
+        return len(self.names)
+
+    @property
+    def na(self) -> int:
+        """Number of actuators with a lag, the length of `State.act`."""
+        return sum(self.lagged)
+
+
+class Geoms(eqx.Module):
+    """Shapes attached to links (link -1: the world). Sizes after MuJoCo: see `Builder.geom`."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    kinds: tuple[str, ...] = eqx.field(static=True)
+    link: tuple[int, ...] = eqx.field(static=True)
+    size: Float[Array, "ng 3"]
+    position: Float[Array, "ng 3"]
+    rotation: Float[Array, "ng 4"]
+    vertices: tuple[Float[Array, "n 3"], ...]
+
+
+class Frames(eqx.Module):
+    """Named frames fixed to links (link -1: the world): tools, sensors, markers, merged links."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    link: tuple[int, ...] = eqx.field(static=True)
+    position: Float[Array, "nf 3"]
+    rotation: Float[Array, "nf 4"]
+
+
+class World(eqx.Module):
+    """What surrounds the mechanism."""
+
+    gravity: Float[Array, " 3"]
+
+
+class Model(eqx.Module):
+    """A mechanism. Build one with `graftsim.load` or `graftsim.Builder`; change it by `eqx.tree_at`."""
+
+    name: str = eqx.field(static=True)
+    tree: Tree = eqx.field(static=True)
+    notes: tuple[str, ...] = eqx.field(static=True)
+    link: Links
+    joint: Joints
+    actuator: Actuators
+    geom: Geoms
+    frame: Frames
+    world: World
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return self.tree.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return self.tree.nv
+
+    @property
+    def nu(self) -> int:
+        """Number of controls."""
+        return self.actuator.nu
+
+    def __repr__(self) -> str:
+        t = self.tree
+        moving = sum(k != "fixed" for k in t.types)
+        return (
+            f"Model '{self.name}': {t.nl} links, {moving} moving joints, {t.nv} degrees of freedom, "
+            f"{self.actuator.nu} actuators, {len(self.geom.names)} shapes"
+        )

@@ -1,0 +1,18 @@
+"""State of a mechanism: small, flat, and all that a step needs."""
+
+from __future__ import annotations
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+
+class State(eqx.Module):
+    """Positions, velocities and actuator memory at one instant (leading time or batch axes allowed).
+
+    `q` [nq]: joint positions (rad, m, unit quaternions w x y z); `qd` [nv]: joint velocities;
+    `act` [na]: filtered commands of the actuators that have a lag.
+    """
+
+    q: Float[Array, "*t nq"]
+    qd: Float[Array, "*t nv"]
+    act: Float[Array, "*t na"]

@@ -1,0 +1,108 @@
+"""Rotations: unit quaternions (w, x, y, z), matrices, rotation vectors, roll-pitch-yaw.
+
+`R` maps link coordinates to parent coordinates (its columns are the link's axes seen from the
+parent); Featherstone's `E` is its transpose. Functions accept any leading batch axes.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from graftsim.spatial import safe
+
+Quaternion = Float[Array, "*batch 4"]
+Vector = Float[Array, "*batch 3"]
+Matrix = Float[Array, "*batch 3 3"]
+
+
+def skew(v: Vector) -> Matrix:
+    """Matrix of the cross product: skew(v) @ u = v x u [RBDA 2.1]."""
+    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    o = jnp.zeros_like(x)
+    rows = [jnp.stack([o, -z, y], -1), jnp.stack([z, o, -x], -1), jnp.stack([-y, x, o], -1)]
+    return jnp.stack(rows, -2)
+
+
+def multiply(p: Quaternion, q: Quaternion) -> Quaternion:
+    """Hamilton product p q: first q, then p."""
+    pw, pv, qw, qv = p[..., :1], p[..., 1:], q[..., :1], q[..., 1:]
+    w = pw * qw - jnp.sum(pv * qv, -1, keepdims=True)
+    return jnp.concatenate([w, pw * qv + qw * pv + jnp.cross(pv, qv)], -1)
+
+
+def conjugate(q: Quaternion) -> Quaternion:
+    """Inverse of a unit quaternion."""
+    return jnp.concatenate([q[..., :1], -q[..., 1:]], -1)
+
+
+def matrix(q: Quaternion) -> Matrix:
+    """R of the rotation that q / |q| describes; q need not be normalised (conformance G15)."""
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    rows = [
+        jnp.stack([1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)], -1),
+        jnp.stack([s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)], -1),
+        jnp.stack([s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)], -1),
+    ]
+    return jnp.stack(rows, -2)
+
+
+def exponential(rotvec: Vector) -> Quaternion:
+    """Unit quaternion of the rotation by |rotvec| rad about rotvec; smooth at zero."""
+    quarter = jnp.sum(rotvec * rotvec, -1) / 4  # (angle / 2)^2
+    return jnp.concatenate(
+        [safe.cos_sqrt(quarter)[..., None], safe.sinc_sqrt(quarter)[..., None] * rotvec / 2], -1
+    )
+
+
+def logarithm(q: Quaternion) -> Vector:
+    """Rotation vector, |.| <= pi rad, of the rotation that q / |q| describes; smooth at identity."""
+    sign = jnp.where(q[..., :1] < 0, -1.0, 1.0)
+    q = sign * q
+    s = jnp.sum(q[..., 1:] * q[..., 1:], -1)
+    return 2 * safe.angle_per_sine(s, q[..., 0])[..., None] * q[..., 1:]
+
+
+def about_axis(axis: Vector, angle: Float[Array, "*batch"]) -> Matrix:
+    """R of the rotation by `angle` rad about the unit vector `axis` (Rodrigues)."""
+    s, c = jnp.sin(angle)[..., None, None], jnp.cos(angle)[..., None, None]
+    outer = axis[..., :, None] * axis[..., None, :]
+    return c * jnp.eye(3, dtype=axis.dtype) + s * skew(axis) + (1 - c) * outer
+
+
+def rpy(angles: Vector) -> Quaternion:
+    """Quaternion of URDF's fixed-axis roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    half = angles / 2
+    c, s = jnp.cos(half), jnp.sin(half)
+    (cr, cp, cy), (sr, sp, sy) = jnp.moveaxis(c, -1, 0), jnp.moveaxis(s, -1, 0)
+    w = cr * cp * cy + sr * sp * sy
+    x = sr * cp * cy - cr * sp * sy
+    y = cr * sp * cy + sr * cp * sy
+    z = cr * cp * sy - sr * sp * cy
+    return jnp.stack([w, x, y, z], -1)
+
+
+def align_z(axis: Vector) -> Matrix:
+    """R of the smallest rotation that takes z to the unit vector `axis`; columns 0, 1 span its plane.
+
+    At axis = -z, where the smallest rotation is not unique, the one about x is taken.
+    """
+    x, y, z = axis[..., 0], axis[..., 1], axis[..., 2]
+    below = z < -1 + 1e-12
+    k = 1 / jnp.where(below, 1.0, 1 + z)
+    regular = jnp.stack(
+        [
+            jnp.stack([1 - k * x * x, -k * x * y, x], -1),
+            jnp.stack([-k * x * y, 1 - k * y * y, y], -1),
+            jnp.stack([-x, -y, z], -1),
+        ],
+        -2,
+    )
+    flipped = jnp.diag(jnp.array([1.0, -1.0, -1.0], axis.dtype))
+    return jnp.where(below[..., None, None], flipped, regular)
+
+
+def transpose(R: Matrix) -> Matrix:
+    """Inverse of a rotation matrix."""
+    return jnp.swapaxes(R, -1, -2)
