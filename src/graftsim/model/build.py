@@ -1,8 +1,8 @@
 """Building mechanisms from code: file readers, tests and papers' examples all go through here.
 
-    builder = Builder("pendulum")
-    builder.link("arm", joint="revolute", axis=(1, 0, 0), mass=1.0, com=(0, 0.5, 0), inertia=0.01)
-    model = builder.build()
+builder = Builder("pendulum")
+builder.link("arm", joint="revolute", axis=(1, 0, 0), mass=1.0, com=(0, 0.5, 0), inertia=0.01)
+model = builder.build()
 """
 
 from __future__ import annotations
@@ -306,7 +306,9 @@ class Builder:
                 raise ModelError(
                     f"Actuator '{name}': no degree of freedom named '{item['joint']}'. {known}"
                 )
-        leaves = [k for k, f in Actuators.__dataclass_fields__.items() if not f.metadata.get("static")]
+        leaves = [
+            k for k, f in Actuators.__dataclass_fields__.items() if not f.metadata.get("static")
+        ]
         return Actuators(
             names=tuple(self._actuators),
             kinds=tuple(x["kind"] for x in items),

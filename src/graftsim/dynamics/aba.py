@@ -1,0 +1,157 @@
+"""Articulated-Body Algorithm: forward dynamics in O(n) [RBDA 7.3, table 7.1], level by level."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.dynamics.mechanism import (
+    Mechanism,
+    assemble,
+    from_parents,
+    prepare,
+    rows,
+    to_parents,
+)
+from graftsim.dynamics.motion import JointMotion, at, joint_motion, link_velocity, velocity_bias
+from graftsim.model.model import Model
+from graftsim.model.tree import Tree
+from graftsim.solvers.small import solve
+from graftsim.spatial.vectors import apply, cross_force
+from graftsim.taps import OFF, Tapper
+
+
+def forward_dynamics(
+    model: Model | Mechanism,
+    q: Float[Array, " nq"],
+    qd: Float[Array, " nv"],
+    tau: Float[Array, " nv"],
+    f_ext: Float[Array, "nl 6"] | None = None,
+    *,
+    armature: Float[Array, " nv"] | None = None,
+) -> Float[Array, " nv"]:
+    """Joint accelerations qdd (rad/s^2, m/s^2) under joint forces tau (N m, N).
+
+    `f_ext`: external spatial forces on the links (moment; force), at the link's origin and in link
+    coordinates. `armature` replaces the model's (kg m^2, kg), which integrators with implicit joint
+    damping use. Passive forces are not included: see `passive_forces`.
+    """
+    m = prepare(model)
+    motion = joint_motion(m, q, qd)
+    v = link_velocity(m.tree, motion)
+    return aba(m, motion, v, tau, f_ext, armature=armature)
+
+
+def aba(
+    m: Mechanism,
+    motion: JointMotion,
+    v: Float[Array, "nl 6"],
+    tau: Float[Array, " nv"],
+    f_ext: Float[Array, "nl 6"] | None,
+    *,
+    armature: Float[Array, " nv"] | None = None,
+    scope: Tapper = OFF,
+) -> Float[Array, " nv"]:
+    """Passes 2 and 3 of the algorithm, given joint motion and link velocities (pass 1)."""
+    tree, X_up = m.tree, motion.X_up
+    armature = m.model.joint.armature if armature is None else armature
+    c = velocity_bias(motion, v)
+    p = cross_force(v, apply(m.I, v))
+    if f_ext is not None:
+        p = p - f_ext
+
+    # Pass 2, from the tips inwards: articulated inertias I_A and bias forces p_A.
+    groups_of_level: list[list[_Group]] = [[] for _ in tree.levels]
+    I_A = p_A = None
+    for d in reversed(range(len(tree.levels))):
+        index = tree.levels[d]
+        I_own, p_own = rows(m.I, index), rows(p, index)
+        I_A = I_own if I_A is None else I_own + to_parents(tree, d + 1, I_A)
+        p_A = p_own if p_A is None else p_own + to_parents(tree, d + 1, p_A)
+        groups = [
+            _Group(g, tree, motion, I_A, p_A, tau, armature) for g in _by_freedom(tree, index)
+        ]
+        groups_of_level[d] = groups
+        if d > 0:
+            places = [g.places for g in groups]
+            c_level = rows(c, index)
+            Ia = assemble([g.inertia_through() for g in groups], places)
+            pa = assemble([g.bias_through(c_level) for g in groups], places)
+            I_A = at(X_up, index).inertia_inverse(Ia)
+            p_A = at(X_up, index).force_inverse(pa)
+
+    # Pass 3, from the roots outwards: accelerations, with the base accelerating against gravity.
+    a_base = jnp.concatenate([jnp.zeros_like(m.model.world.gravity), -m.model.world.gravity])
+    a: list[Float[Array, "k 6"]] = []
+    qdd, dofs = [], []
+    for d, index in enumerate(tree.levels):
+        above = a_base[None] if d == 0 else from_parents(tree, d, a[-1])
+        a_prime = at(X_up, index).motion(jnp.broadcast_to(above, (len(index), 6))) + rows(c, index)
+        pieces = []
+        for g in groups_of_level[d]:
+            qdd_g, a_g = g.accelerate(a_prime)
+            pieces.append(a_g)
+            if g.n > 0:
+                qdd.append(qdd_g.reshape(-1))
+                dofs.append(g.dofs.reshape(-1))
+        a.append(assemble(pieces, [g.places for g in groups_of_level[d]]))
+    scope.offer(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
+    return scope.tap("joint.qdd", assemble(qdd, dofs) if qdd else tau)
+
+
+def _by_freedom(tree: Tree, index: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Links of a level by number of degrees of freedom n: (n, their places in the level, links)."""
+    n = np.array([tree.joint_types[i].nv for i in index])
+    return [(int(k), np.flatnonzero(n == k), index[n == k]) for k in np.unique(n)]
+
+
+class _Group:
+    """Links of one level whose joints have the same number n of freedoms: U, D, u of table 7.1."""
+
+    def __init__(
+        self,
+        group: tuple[int, np.ndarray, np.ndarray],
+        tree: Tree,
+        motion: JointMotion,
+        I_A: Float[Array, "k 6 6"],
+        p_A: Float[Array, "k 6"],
+        tau: Float[Array, " nv"],
+        armature: Float[Array, " nv"],
+    ) -> None:
+        self.n, self.places, links = group
+        self.I_A, self.p_A = rows(I_A, self.places), rows(p_A, self.places)
+        if self.n == 0:
+            return
+        self.dofs = np.stack([tree.v_index[i] for i in links])
+        k, n = self.dofs.shape
+        flat = self.dofs.reshape(-1)
+        self.S = rows(motion.S, flat).reshape(k, n, 6)
+        # U = I_A S, D = S^T U + armature, u = tau - S^T p_A; D^-1 is applied to [U | u] at once.
+        U = jnp.einsum("kij,knj->kni", self.I_A, self.S)
+        D = jnp.einsum("kni,kmi->knm", self.S, U)
+        D = D + rows(armature, flat).reshape(k, n, 1) * jnp.eye(n, dtype=D.dtype)
+        u = rows(tau, flat).reshape(k, n) - jnp.einsum("kni,ki->kn", self.S, self.p_A)
+        solved = solve(D, jnp.concatenate([U, u[..., None]], -1))
+        self.U, self.Dinv_U, self.Dinv_u = U, solved[..., :6], solved[..., 6]
+
+    def inertia_through(self) -> Float[Array, "k 6 6"]:
+        """I_a = I_A - U D^-1 U^T: what the parent feels through the joint."""
+        if self.n == 0:
+            return self.I_A
+        return self.I_A - jnp.einsum("kni,knj->kij", self.U, self.Dinv_U)
+
+    def bias_through(self, c_level: Float[Array, "l 6"]) -> Float[Array, "k 6"]:
+        """p_a = p_A + I_a c + U D^-1 u."""
+        p_a = self.p_A + apply(self.inertia_through(), rows(c_level, self.places))
+        return p_a if self.n == 0 else p_a + jnp.einsum("kni,kn->ki", self.U, self.Dinv_u)
+
+    def accelerate(
+        self, a_level: Float[Array, "l 6"]
+    ) -> tuple[Float[Array, "k n"], Float[Array, "k 6"]]:
+        """qdd = D^-1 (u - U^T a'), a = a' + S qdd."""
+        a = rows(a_level, self.places)
+        if self.n == 0:
+            return jnp.zeros((len(self.places), 0), a.dtype), a
+        qdd = self.Dinv_u - jnp.einsum("kni,ki->kn", self.Dinv_U, a)
+        return qdd, a + jnp.einsum("kni,kn->ki", self.S, qdd)

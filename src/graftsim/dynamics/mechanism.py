@@ -1,0 +1,74 @@
+"""What the recursions read, computed once from a model: fixed transforms, unit axes, 6x6 inertias.
+
+It depends on parameters alone, so a roll-out computes it before its time loop.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.model.model import Model
+from graftsim.model.tree import Tree
+from graftsim.spatial import inertia, rotation, safe
+from graftsim.spatial.transform import Transform
+
+
+class Mechanism(eqx.Module):
+    """A model made ready: `X_tree` takes each parent's coordinates to the joint's [RBDA 4.2]."""
+
+    model: Model
+    X_tree: Transform
+    axis: Float[Array, "nl 3"]
+    I: Float[Array, "nl 6 6"]
+
+    @property
+    def tree(self) -> Tree:
+        """Topology."""
+        return self.model.tree
+
+
+def prepare(model: Model | Mechanism) -> Mechanism:
+    """Make a model ready for the recursions; one that is ready is returned as it is."""
+    if isinstance(model, Mechanism):
+        return model
+    joint, link = model.joint, model.link
+    return Mechanism(
+        model=model,
+        X_tree=Transform(rotation.transpose(rotation.matrix(joint.rotation)), joint.origin),
+        axis=safe.normalise(joint.axis),
+        I=inertia.spatial(link.mass, link.com, link.inertia),
+    )
+
+
+def rows(x: Float[Array, "n ..."], index: np.ndarray) -> Float[Array, "k ..."]:
+    """x[index] for a static index; the identity selection leaves no operation behind."""
+    if len(index) == x.shape[0] and np.array_equal(index, np.arange(len(index))):
+        return x
+    if len(index) > 0 and np.array_equal(index, np.arange(index[0], index[0] + len(index))):
+        return x[int(index[0]) : int(index[0]) + len(index)]
+    return x[jnp.asarray(index)]
+
+
+def assemble(pieces: list[Float[Array, "k ..."]], index: list[np.ndarray]) -> Float[Array, "n ..."]:
+    """Put pieces, whose rows have the given static places, together in order of place."""
+    x = pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
+    return rows(x, np.argsort(np.concatenate(index), kind="stable"))
+
+
+def to_parents(tree: Tree, d: int, x: Float[Array, "k ..."]) -> Float[Array, "p ..."]:
+    """Sum rows of the links at depth d into rows of the links at depth d - 1 that carry them."""
+    parent = np.asarray(tree.parent)[tree.levels[d]]
+    above = tree.levels[d - 1]
+    incidence = (above[:, None] == parent[None, :]).astype(float)
+    if np.array_equal(incidence, np.eye(len(above))):
+        return x
+    return jnp.tensordot(jnp.asarray(incidence, x.dtype), x, 1)
+
+
+def from_parents(tree: Tree, d: int, x: Float[Array, "p ..."]) -> Float[Array, "k ..."]:
+    """Rows of the parents (at depth d - 1) of the links at depth d."""
+    place = {int(link): i for i, link in enumerate(tree.levels[d - 1])}
+    return rows(x, np.array([place[tree.parent[i]] for i in tree.levels[d]]))

@@ -1,0 +1,80 @@
+"""Joint by joint: transforms, motion subspaces and joint velocities of all links at once [RBDA 4.4].
+
+Links are handled by joint type, whatever their place in the tree; the recursions then go level by
+level over what is returned here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, rows
+from graftsim.model.tree import Tree
+from graftsim.spatial.rotation import transpose
+from graftsim.spatial.transform import Transform
+from graftsim.spatial.vectors import cross_motion
+
+
+class JointMotion(NamedTuple):
+    """`X_up` parent to link; `S` [nv, 6] a row a degree of freedom; `v_J`, `c_J` [nl, 6]."""
+
+    X_up: Transform
+    S: Float[Array, "nv 6"]
+    v_J: Float[Array, "nl 6"]
+    c_J: Float[Array, "nl 6"]
+
+
+def joint_motion(m: Mechanism, q: Float[Array, " nq"], qd: Float[Array, " nv"]) -> JointMotion:
+    """Transforms from parent to link coordinates and what the joint velocities contribute."""
+    tree = m.tree
+    R, p, v_J, c_J, links = [], [], [], [], []
+    S, dofs = [], []
+    for kind, index in tree.groups:
+        qk = rows(q, _flat(tree.q_index, index)).reshape(len(index), kind.nq)
+        qdk = rows(qd, _flat(tree.v_index, index)).reshape(len(index), kind.nv)
+        axis = rows(m.axis, index)
+        Rk, pk = kind.place(axis, qk)
+        Sk = kind.subspace(axis, Rk)
+        R.append(Rk)
+        p.append(pk)
+        v_J.append(jnp.einsum("kni,kn->ki", Sk, qdk))
+        c_J.append(kind.bias(Sk, Rk, qdk))
+        links.append(index)
+        S.append(Sk.reshape(-1, 6))
+        dofs.append(_flat(tree.v_index, index))
+    X_J = Transform(transpose(assemble(R, links)), assemble(p, links))
+    return JointMotion(
+        X_up=X_J @ m.X_tree,
+        S=assemble(S, dofs),
+        v_J=assemble(v_J, links),
+        c_J=assemble(c_J, links),
+    )
+
+
+def link_velocity(tree: Tree, motion: JointMotion) -> Float[Array, "nl 6"]:
+    """v_i = X_up v_parent + v_J, from the roots outwards [RBDA 5.1], link coordinates."""
+    levels: list[Float[Array, "k 6"]] = []
+    for d, index in enumerate(tree.levels):
+        v = rows(motion.v_J, index)
+        if d > 0:
+            v = at(motion.X_up, index).motion(from_parents(tree, d, levels[-1])) + v
+        levels.append(v)
+    return assemble(levels, list(tree.levels))
+
+
+def velocity_bias(motion: JointMotion, v: Float[Array, "nl 6"]) -> Float[Array, "nl 6"]:
+    """c_i = c_J + v_i x v_J [RBDA 5.1]."""
+    return motion.c_J + cross_motion(v, motion.v_J)
+
+
+def at(X: Transform, index: np.ndarray) -> Transform:
+    """Transforms of some links."""
+    return Transform(rows(X.E, index), rows(X.r, index))
+
+
+def _flat(ranges: tuple[np.ndarray, ...], index: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.zeros(0, int), *(ranges[i] for i in index)])

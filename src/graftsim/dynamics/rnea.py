@@ -1,0 +1,78 @@
+"""Recursive Newton-Euler Algorithm: inverse dynamics [RBDA 5.3, table 5.1], level by level."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from graftsim.dynamics.mechanism import (
+    Mechanism,
+    assemble,
+    from_parents,
+    prepare,
+    rows,
+    to_parents,
+)
+from graftsim.dynamics.motion import at, joint_motion, link_velocity, velocity_bias
+from graftsim.model.model import Model
+from graftsim.spatial.vectors import apply, cross_force
+
+
+def inverse_dynamics(
+    model: Model | Mechanism,
+    q: Float[Array, " nq"],
+    qd: Float[Array, " nv"],
+    qdd: Float[Array, " nv"],
+    f_ext: Float[Array, "nl 6"] | None = None,
+) -> Float[Array, " nv"]:
+    """Joint forces tau (N m, N) that give accelerations qdd, armature included.
+
+    `f_ext` as in `forward_dynamics`. Passive forces are not included.
+    """
+    m = prepare(model)
+    tree = m.tree
+    motion = joint_motion(m, q, qd)
+    v = link_velocity(tree, motion)
+    S_qdd = _per_link(m, motion.S * qdd[:, None]) + velocity_bias(motion, v)
+
+    a_base = jnp.concatenate([jnp.zeros_like(m.model.world.gravity), -m.model.world.gravity])
+    a: list[Float[Array, "k 6"]] = []
+    for d, index in enumerate(tree.levels):
+        above = a_base[None] if d == 0 else from_parents(tree, d, a[-1])
+        above = jnp.broadcast_to(above, (len(index), 6))
+        a.append(at(motion.X_up, index).motion(above) + rows(S_qdd, index))
+
+    f = apply(m.I, assemble(a, list(tree.levels))) + cross_force(v, apply(m.I, v))
+    if f_ext is not None:
+        f = f - f_ext
+    total: list[Float[Array, "k 6"]] = []
+    for d in reversed(range(len(tree.levels))):
+        index = tree.levels[d]
+        f_d = rows(f, index)
+        if d + 1 < len(tree.levels):
+            through = at(motion.X_up, tree.levels[d + 1]).force_inverse(total[0])
+            f_d = f_d + to_parents(tree, d + 1, through)
+        total.insert(0, f_d)
+    f_joint = assemble(total, list(tree.levels))
+    tau = jnp.sum(motion.S * rows(f_joint, tree.link_of_dof), -1)
+    return tau + m.model.joint.armature * qdd
+
+
+def bias_forces(
+    model: Model | Mechanism, q: Float[Array, " nq"], qd: Float[Array, " nv"]
+) -> Float[Array, " nv"]:
+    """C(q, qd): Coriolis, centrifugal and gravity forces (N m, N); tau = H qdd + C."""
+    return inverse_dynamics(model, q, qd, jnp.zeros_like(qd))
+
+
+def _per_link(m: Mechanism, x: Float[Array, "nv 6"]) -> Float[Array, "nl 6"]:
+    """Sum rows of the degrees of freedom into their links."""
+    tree = m.tree
+    pieces = []
+    for kind, index in tree.groups:
+        if kind.nv == 0:
+            pieces.append(jnp.zeros((len(index), 6), x.dtype))
+            continue
+        dofs = jnp.concatenate([jnp.asarray(tree.v_index[i]) for i in index])
+        pieces.append(jnp.sum(x[dofs].reshape(len(index), kind.nv, 6), 1))
+    return assemble(pieces, [index for _, index in tree.groups])

@@ -1,0 +1,211 @@
+"""The simulator: a model, a step size and an integrator; one step, and the roll-out over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.dynamics.mechanism import Mechanism, prepare
+from graftsim.engine.integrators import Integrator, SemiImplicitEuler
+from graftsim.errors import ModelError, VariableError, suggest
+from graftsim.model.catalogue import labels
+from graftsim.model.fuse import fuse
+from graftsim.model.model import Model
+from graftsim.model.state import State
+from graftsim.selectors import Selector
+from graftsim.taps import CATALOGUE, OFF, Augmentation, Scope, Tapper, Variable
+
+
+class Trajectory(eqx.Module):
+    """A roll-out: `states` at times 0, dt ... T dt (leading axis T + 1), and what was recorded.
+
+    `recorded[name]` has leading axis T: the value in the step that starts at that time.
+    """
+
+    states: State
+    time: Float[Array, " t"]
+    recorded: dict[str, Array]
+
+    @property
+    def q(self) -> Float[Array, "t nq"]:
+        """Joint positions."""
+        return self.states.q
+
+    @property
+    def qd(self) -> Float[Array, "t nv"]:
+        """Joint velocities."""
+        return self.states.qd
+
+
+class Simulator(eqx.Module):
+    """A mechanism in time. An immutable pytree: jit, grad and vmap it, and over its leaves.
+
+    `dt` (s) is the step that controls and recordings are on; `substeps` divides it for the
+    integrator.
+    """
+
+    model: Model
+    dt: Float[Array, ""]
+    integrator: Integrator
+    substeps: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        model: Model,
+        dt: float = 0.002,
+        *,
+        integrator: Integrator | None = None,
+        substeps: int = 1,
+    ) -> None:
+        """Raises ModelError when dt or substeps is not positive."""
+        if not isinstance(dt, jax.core.Tracer) and not float(dt) > 0:
+            raise ModelError(f"The step dt must be positive, got {dt} s.")
+        if substeps < 1:
+            raise ModelError(f"substeps must be at least 1, got {substeps}.")
+        self.model = model
+        self.dt = jnp.asarray(dt, model.link.mass.dtype)
+        self.integrator = SemiImplicitEuler() if integrator is None else integrator
+        self.substeps = substeps
+
+    def initial_state(
+        self,
+        q: Mapping[str, Any] | Any | None = None,
+        qd: Mapping[str, Any] | Any | None = None,
+    ) -> State:
+        """State at rest in the zero position, or with the given coordinates.
+
+        `q` and `qd` are arrays [nq], [nv], or mappings from labels (a joint's name, `root.z`) to
+        numbers. Raises ModelError for an unknown label or a wrong length.
+        """
+        tree, dtype = self.model.tree, self.model.link.mass.dtype
+        return State(
+            q=_coordinates(q, tree.neutral, tree.coordinates, dtype, "q"),
+            qd=_coordinates(qd, np.zeros(tree.nv), tree.dofs, dtype, "qd"),
+            act=jnp.zeros(self.model.actuator.na, dtype),
+        )
+
+    def step(self, state: State, u: Float[Array, " nu"] | None = None) -> State:
+        """State dt later under commands u (default zero), held over the step."""
+        u = jnp.zeros(self.model.nu, state.q.dtype) if u is None else u
+        return self._advance(prepare(fuse(self.model)), state, u, OFF)
+
+    def rollout(
+        self,
+        state: State,
+        controls: Float[Array, "t nu"] | None = None,
+        *,
+        steps: int | None = None,
+        record: Sequence[str] = (),
+    ) -> Trajectory:
+        """Step through `controls`, or `steps` times with zero commands; compiled on first use.
+
+        `record` names variables to keep, with rows in brackets if wanted: `joint.tau_passive[knee]`.
+        Raises ModelError: neither or both of controls and steps, wrong shape; VariableError: a
+        name that does not exist.
+        """
+        if (controls is None) == (steps is None):
+            raise ModelError("rollout needs either controls [steps, nu] or a number of steps.")
+        if controls is None:
+            assert steps is not None
+            controls = jnp.zeros((steps, self.model.nu), state.q.dtype)
+        controls = jnp.asarray(controls, state.q.dtype)
+        if controls.ndim != 2 or controls.shape[1] != self.model.nu:
+            raise ModelError(
+                f"controls must have shape [steps, {self.model.nu}] "
+                f"({', '.join(self.model.actuator.names) or 'no actuators'}), got {controls.shape}."
+            )
+        return _rollout(self, state, controls, tuple(record))
+
+    def variables(self) -> dict[str, tuple[tuple[int, ...], Variable, tuple[str, ...]]]:
+        """Named variables in the order of computation: shape, description and labels of the rows."""
+        scope = Scope()
+        m = prepare(fuse(self.model))
+
+        def trace(state: State, u: Array) -> None:
+            self._advance(m, state, u, scope)
+
+        jax.eval_shape(trace, self.initial_state(), jnp.zeros(self.model.nu, self.dt.dtype))
+        return {
+            name: (jnp.shape(scope[name]), CATALOGUE[name], labels(m.model, CATALOGUE[name].rows))
+            for name in scope.names()
+        }
+
+    def _advance(self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Tapper) -> State:
+        h = self.dt / self.substeps
+        state = self.integrator.advance(m, state, u, h, scope)
+        if self.substeps == 1:
+            return state
+
+        def body(s: State, _: None) -> tuple[State, None]:
+            return self.integrator.advance(m, s, u, h, scope.again()), None
+
+        return jax.lax.scan(body, state, None, length=self.substeps - 1)[0]
+
+
+def scan_steps(
+    simulator: Simulator,
+    state: State,
+    controls: Float[Array, "t nu"],
+    record: tuple[str, ...] = (),
+    augmentations: Mapping[str, Augmentation] | None = None,
+) -> Trajectory:
+    """The roll-out itself, to be traced inside a jitted function."""
+    m = prepare(fuse(simulator.model))
+    chosen = [(text, *_resolve(m.model, text)) for text in record]
+
+    def body(s: State, u: Array) -> tuple[State, tuple[State, dict[str, Array]]]:
+        scope: Any = Scope(augmentations) if chosen or augmentations else OFF
+        new = simulator._advance(m, s, u, scope)
+        kept = {text: scope[name][index] for text, name, index in chosen}
+        return new, (new, kept)
+
+    _, (states, recorded) = jax.lax.scan(body, state, controls)
+    states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
+    time = simulator.dt * jnp.arange(controls.shape[0] + 1)
+    return Trajectory(states=states, time=time, recorded=recorded)
+
+
+@partial(jax.jit, static_argnums=3)
+def _rollout(
+    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
+) -> Trajectory:
+    return scan_steps(simulator, state, controls, record)
+
+
+def _resolve(model: Model, text: str) -> tuple[str, Any]:
+    """Name and row index of a variable selector."""
+    chosen = Selector.parse(text)
+    if chosen.name not in CATALOGUE:
+        raise VariableError(
+            f"There is no variable named '{chosen.name}'. {suggest(chosen.name, CATALOGUE)}"
+        )
+    if chosen.pattern is None:
+        return chosen.name, ...
+    names = labels(model, CATALOGUE[chosen.name].rows)
+    rows = chosen.rows(names)
+    if not rows:
+        raise VariableError(f"'{text}' selects no row. {suggest(chosen.pattern, names)}")
+    return chosen.name, np.array(rows)
+
+
+def _coordinates(given: Any, default: np.ndarray, names: tuple[str, ...], dtype: Any, what: str):
+    if given is None:
+        return jnp.asarray(default, dtype)
+    if not isinstance(given, Mapping):
+        given = jnp.asarray(given, dtype)
+        if given.shape != default.shape:
+            raise ModelError(f"{what} must have shape {default.shape}, got {given.shape}.")
+        return given
+    values: list[Any] = list(default)
+    for name, value in given.items():
+        if name not in names:
+            raise ModelError(f"{what}: no coordinate named '{name}'. {suggest(name, names)}")
+        values[names.index(name)] = value
+    return jnp.stack([jnp.asarray(v, dtype) for v in values])

@@ -1,0 +1,1 @@
+"""Matrices in, numbers out; no robot. Plain traced arithmetic, never a LAPACK call inside a step."""

@@ -1,0 +1,152 @@
+"""Named variables of a simulation: the catalogue of what the engine names, and the scope that does it.
+
+The engine writes `tau = scope.tap("joint.tau_passive", tau)` where it has computed a quantity.
+With `OFF` that is the identity and leaves no trace in the program. An open `Scope` keeps the values
+of one step, for recording, and lets an augmentation replace them as they are produced. A scope
+lives for one trace of one step; it is passed explicitly and never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from graftsim.errors import VariableError, suggest
+
+
+class Variable(NamedTuple):
+    """What a name stands for: the label kind of its rows, unit and meaning."""
+
+    rows: str
+    unit: str
+    meaning: str
+
+
+# Order does not matter here: which name comes before which is a fact of the traced code.
+CATALOGUE: dict[str, Variable] = {
+    "state.q": Variable("coordinate", "rad | m | 1", "joint positions, quaternions included"),
+    "state.qd": Variable("dof", "rad/s | m/s", "joint velocities"),
+    "control.u": Variable("actuator", "control", "commands as given"),
+    "joint.q": Variable("dof", "rad | m", "displacement of each degree of freedom from zero"),
+    "joint.qd": Variable("dof", "rad/s | m/s", "velocity of each degree of freedom"),
+    "actuator.command": Variable("actuator", "control", "commands after limits and lag"),
+    "actuator.force": Variable("actuator", "N m | N", "force of each actuator, before its gear"),
+    "joint.tau_actuator": Variable("dof", "N m | N", "joint force of the actuators"),
+    "joint.tau_spring": Variable("dof", "N m | N", "joint force of the springs"),
+    "joint.tau_damping": Variable("dof", "N m | N", "joint force of viscous damping"),
+    "joint.tau_friction": Variable(
+        "dof", "N m | N", "joint force of Coulomb and Stribeck friction"
+    ),
+    "joint.tau_limit": Variable("dof", "N m | N", "joint force of the limits of travel"),
+    "joint.tau_passive": Variable("dof", "N m | N", "sum of spring, damping, friction and limits"),
+    "joint.tau": Variable("dof", "N m | N", "total joint force, actuators and passive"),
+    "link.position": Variable("link", "m", "position of the link's origin in the world"),
+    "link.rotation": Variable("link", "1", "rotation matrix, link to world"),
+    "link.velocity": Variable("link", "rad/s, m/s", "spatial velocity in link coordinates"),
+    "link.force": Variable("link", "N m, N", "external spatial force at the link's origin, in it"),
+    "link.acceleration": Variable(
+        "link", "rad/s^2, m/s^2", "spatial acceleration in link coordinates, gravity subtracted"
+    ),
+    "joint.qdd": Variable("dof", "rad/s^2 | m/s^2", "joint accelerations"),
+}
+
+
+class Tapper(Protocol):
+    """What the engine needs of a scope."""
+
+    def tap(self, name: str, value: Any) -> Any:
+        """Name a value; what is returned is used from here on."""
+        ...
+
+    def offer(self, values: Callable[[], Mapping[str, Any]]) -> None:
+        """Values that the engine itself does not need, computed only if somebody looks."""
+        ...
+
+    def again(self) -> Tapper:
+        """A scope for another evaluation in the same step: a sub-step, a Runge-Kutta stage."""
+        ...
+
+
+class _Off:
+    """The scope that does nothing: a tap is the identity, the traced program is unchanged."""
+
+    def tap(self, name: str, value: Any) -> Any:
+        return value
+
+    def offer(self, values: Callable[[], Mapping[str, Any]]) -> None:
+        return None
+
+    def again(self) -> Tapper:
+        return self
+
+
+OFF = _Off()
+
+Augmentation = Callable[[Any, Mapping[str, Any]], Any]
+
+
+class Scope:
+    """Values of one step by name, as they are computed.
+
+    `augmentations` maps a name to a function of the analytic value and the values named before it;
+    what it returns is used instead. A child scope, for the body of a loop, reads outwards, and what
+    it names stays inside.
+    """
+
+    def __init__(
+        self,
+        augmentations: Mapping[str, Augmentation] | None = None,
+        parent: Scope | None = None,
+    ) -> None:
+        self._augmentations = dict(augmentations or {})
+        self._parent = parent
+        self._values: dict[str, Any] = {}
+        for name in self._augmentations:
+            _known(name)
+
+    def tap(self, name: str, value: Any) -> Any:
+        """Name `value`; raises VariableError for a name off the catalogue or named already."""
+        _known(name)
+        if name in self._values:
+            raise VariableError(f"'{name}' is named twice in one step.")
+        if name in self._augmentations:
+            value = self._augmentations[name](value, self)  # type: ignore[arg-type]
+        self._values[name] = value
+        return value
+
+    def offer(self, values: Callable[[], Mapping[str, Any]]) -> None:
+        """Name values that later computation does not use; the compiler drops those unread."""
+        for name, value in values().items():
+            self.tap(name, value)
+
+    def again(self) -> Scope:
+        """A scope with the same augmentations and no values yet."""
+        return Scope(self._augmentations)
+
+    def child(self) -> Scope:
+        """A scope for a loop body or branch."""
+        return Scope(self._augmentations, parent=self)
+
+    def __getitem__(self, name: str) -> Any:
+        """Value named earlier in this step; VariableError when unknown or not yet computed."""
+        _known(name)
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope._values:
+                return scope._values[name]
+            scope = scope._parent
+        raise VariableError(
+            f"'{name}' is not computed yet at this point of the step. Computed so far, in order: "
+            + ", ".join(self.names())
+            + "."
+        )
+
+    def names(self) -> list[str]:
+        """Names so far, in the order of computation."""
+        outer = self._parent.names() if self._parent else []
+        return outer + list(self._values)
+
+
+def _known(name: str) -> None:
+    if name not in CATALOGUE:
+        raise VariableError(f"There is no variable named '{name}'. {suggest(name, CATALOGUE)}")
