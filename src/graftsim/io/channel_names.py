@@ -44,7 +44,11 @@ _NAME = re.compile(r"(?P<quantity>[a-z_]+(?:\.[a-z_]+)?)\[(?P<label>[^\[\]*?]+)\
 _PARTS = {
     "link.pose": ("x", "y", "z", "qw", "qx", "qy", "qz"),
     **dict.fromkeys(
-        (name for name, layouts in _LAYOUTS.items() if name[:5] == "link." and len(layouts[0]) == 3),
+        (
+            name
+            for name, layouts in _LAYOUTS.items()
+            if name[:5] == "link." and len(layouts[0]) == 3
+        ),
         ("x", "y", "z"),
     ),
 }

@@ -34,13 +34,21 @@ class ColumnSpec:
     time: str | ColumnSpec | None = None
 
     def __post_init__(self) -> None:
-        columns = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
+        given = self.columns
+        columns = tuple(given) if isinstance(given, list | tuple) else (given,)
         if not columns or not all(isinstance(c, str) and c for c in columns):
-            raise LogError(f"column specification {self.columns!r}: give the names of columns.")
+            raise LogError(f"column specification {given!r}: give the name of a column, or names.")
         object.__setattr__(self, "columns", columns)
-        for name in ("unit", "scale", "offset"):
+        for name, kind in (("unit", str | None), ("scale", int | float), ("offset", int | float)):
             value = getattr(self, name)
-            if isinstance(value, list | tuple):
+            for one in value if isinstance(value, list | tuple) else (value,):
+                if not isinstance(one, kind) or isinstance(one, bool):
+                    raise LogError(
+                        f"column specification of {', '.join(columns)}: {name}={one!r} is not "
+                        f"{'a unit such as' if name == 'unit' else 'a number such as'} "
+                        f"{'deg' if name == 'unit' else '2.0'}."
+                    )
+            if isinstance(value, list):
                 object.__setattr__(self, name, tuple(value))
         if isinstance(self.time, Mapping):
             object.__setattr__(self, "time", spec(self.time))
@@ -78,8 +86,10 @@ def spec(value: ColumnLike) -> ColumnSpec:
     if not isinstance(value, Mapping):
         return ColumnSpec(value)  # type: ignore[arg-type]
     given = dict(value)
+    if "column" in given and "columns" in given:
+        raise LogError(f"column specification {given!r}: give `column` or `columns`, not both.")
     if "column" in given:
-        given.setdefault("columns", given.pop("column"))
+        given["columns"] = given.pop("column")
     for key in given:
         if key not in _FIELDS:
             raise LogError(
@@ -102,7 +112,9 @@ def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
         clock = spec(given)
         columns = [c for name in clock.columns for c in table.expand(name)]
         if len(columns) != 1:
-            raise LogError(f"{table.at(None, *columns)}: a clock is one column, not {len(columns)}.")
+            raise LogError(
+                f"{table.at(None, *columns)}: a clock is one column, not {len(columns)}."
+            )
         found = _clock_in_header(columns[0])
         unit = clock.unit if clock.unit is not None or found is None else found.unit
         return dataclasses.replace(clock, columns=(columns[0],), unit=unit)
@@ -113,8 +125,8 @@ def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
         names = ", ".join(clock.columns[0] for clock in found)
         raise LogError(f"{table.source}: which column is the clock, {names}? Pass time='...'.")
     raise LogError(
-        f"{table.source}: no column named time, timestamp or t (time_ms, time_us, time_ns for other "
-        f"units). Pass time='COLUMN', or time=0.01 for samples 10 ms apart. Columns: "
+        f"{table.source}: no column named time, timestamp or t (or time_ms, time_us, "
+        f"time_ns). Pass time='COLUMN', or time=0.01 for samples 10 ms apart. Columns: "
         f"{', '.join(table.names)}."
     )
 

@@ -1,4 +1,4 @@
-"""Log files as tables of columns: CSV, Parquet, NPZ, arrays. Numbers only, no meaning yet.
+"""A log as a table of columns: numbers and where they stand, no meaning yet.
 
 A table reads its columns when asked, so that unused columns of a long log are never converted.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,26 +77,6 @@ class Table:
         raise LogError(f"{self.source}: there is no column {name!r}. {suggest(name, known, 40)}")
 
 
-def open_table(path: str | Path) -> Table:
-    """The table in a file, by its extension: .csv, .tsv, .txt, .parquet, .npz.
-
-    Raises: LogError for a missing, empty, unreadable or unknown file.
-    """
-    path = Path(path)
-    readers = {
-        ".csv": _csv_table,
-        ".tsv": _csv_table,
-        ".txt": _csv_table,
-        ".parquet": _parquet_table,
-        ".npz": _npz_table,
-    }
-    if path.suffix.lower() not in readers:
-        raise LogError(f"{path}: cannot read {path.suffix!r} files; use {', '.join(readers)}.")
-    if not path.is_file():
-        raise LogError(f"{path}: there is no such file.")
-    return readers[path.suffix.lower()](path)
-
-
 def array_table(arrays: Mapping[str, ArrayLike], source: str) -> Table:
     """A table of arrays by name: [n] is a column, [n, d] the columns `name[0]` to `name[d-1]`.
 
@@ -124,7 +103,9 @@ def array_table(arrays: Mapping[str, ArrayLike], source: str) -> Table:
         if array.ndim == 1:
             group = {name: array}
         else:
-            named = titles if labelled == [name] else [f"{name}[{k}]" for k in range(array.shape[1])]
+            named = (
+                titles if labelled == [name] else [f"{name}[{k}]" for k in range(array.shape[1])]
+            )
             group = dict(zip(named, array.T, strict=True))
             groups[name] = tuple(group)
             if len(group) != array.shape[1]:
@@ -139,62 +120,4 @@ def array_table(arrays: Mapping[str, ArrayLike], source: str) -> Table:
             for name in names
         }
 
-    return Table(
-        source, tuple(columns), load, groups, tuple(skipped), row_note=" (counted from 0)"
-    )
-
-
-def _csv_table(path: Path) -> Table:
-    from graftsim.io.log_csv import csv_table  # the strict reader has its own module
-
-    names, load = csv_table(path)
-    return Table(str(path), names, load)
-
-
-def _npz_table(path: Path) -> Table:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError) as error:
-        raise LogError(f"{path}: cannot be read as .npz: {error}") from error
-    if not arrays:
-        raise LogError(f"{path}: there is no array in it.")
-    return array_table(arrays, str(path))
-
-
-def _parquet_table(path: Path) -> Table:
-    try:
-        import polars
-    except ImportError as error:
-        raise LogError(f"{path}: reading Parquet needs polars: pip install 'graftsim[logs]'.") from (
-            error
-        )
-    try:
-        schema = polars.read_parquet_schema(path)
-    except Exception as error:  # polars raises many kinds; all mean the same to the user
-        raise LogError(f"{path}: cannot be read as Parquet: {error}") from error
-    plain = [n for n, kind in schema.items() if not kind.is_nested()]
-    skipped = tuple(f"{n} ({kind})" for n, kind in schema.items() if kind.is_nested())
-
-    def load(names: Iterable[str]) -> dict[str, Cells]:
-        frame = polars.read_parquet(path, columns=list(names))
-        return {name: _parquet_cells(frame[name], polars) for name in names}
-
-    return Table(
-        str(path), tuple(plain), load, skipped=skipped, row_note=" (counted from 0)"
-    )
-
-
-def _parquet_cells(series: Any, polars: Any) -> Cells:
-    """A polars column as numbers; date-times and durations become seconds."""
-    rows = np.arange(len(series))
-    scale = 1.0
-    if series.dtype in (polars.Datetime, polars.Duration):
-        scale = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}[series.dtype.time_unit]
-        series = series.to_physical()
-    if not (series.dtype.is_numeric() or series.dtype == polars.Boolean):
-        text = {i: "" if cell is None else str(cell) for i, cell in enumerate(series)}
-        return Cells(np.full(len(series), np.nan), rows, text)
-    text = {int(i): "null" for i in np.flatnonzero(series.is_null().to_numpy())}
-    values = series.cast(polars.Float64).fill_null(float("nan")).to_numpy()
-    return Cells(values * scale, rows, text)
+    return Table(source, tuple(columns), load, groups, tuple(skipped), row_note=" (counted from 0)")

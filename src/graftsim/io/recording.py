@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +17,11 @@ GAP_FACTOR = 5.0
 """A pause longer than this many median sample intervals is a gap."""
 
 Floats = NDArray[np.float64]
+
+
+def seconds(time: float) -> str:
+    """A time in s for messages, with digits enough to find it on a clock from 1970 too."""
+    return f"{time:.9g}" if abs(time) < 1e4 else f"{time:.6f}".rstrip("0").rstrip(".")
 
 
 def _frozen(array: ArrayLike) -> Floats:
@@ -64,7 +70,7 @@ class Channel:
         if late.size:
             raise LogError(
                 f"channel {self.name!r}: time does not increase at sample {late[0] + 1}: "
-                f"{time[late[0]]:.9g} s, then {time[late[0] + 1]:.9g} s."
+                f"{seconds(float(time[late[0]]))} s, then {seconds(float(time[late[0] + 1]))} s."
             )
         names = tuple(self.column_names) or (self.name,) * values.shape[1]
         if len(names) != values.shape[1]:
@@ -95,7 +101,7 @@ class Channel:
         """Runs of samples without a gap between them, in order."""
         cuts = np.flatnonzero(np.diff(self.time) > factor * self.interval) + 1
         edges = [0, *cuts.tolist(), len(self.time)]
-        return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [slice(a, b) for a, b in pairwise(edges)]
 
     def replace(self, **changes: object) -> Channel:
         """A copy with some fields changed. Raises: LogError as the constructor."""
@@ -167,7 +173,7 @@ class Recording:
 
     @property
     def overlap(self) -> tuple[float, float]:
-        """Interval (s) in which every channel has samples; empty when its end is before its start."""
+        """Interval in s in which every channel has samples; empty if its end precedes its start."""
         channels = self.channels.values()
         return (
             max(float(channel.time[0]) for channel in channels),
@@ -189,14 +195,15 @@ class Recording:
             inside = (channel.time >= low) & (channel.time <= high)
             if not inside.any():
                 raise LogError(
-                    f"recording {self.name!r}: {channel.name!r} has no sample between {low:g} s "
-                    f"and {high:g} s; it runs from {channel.time[0]:g} s to {channel.time[-1]:g} s."
+                    f"recording {self.name!r}: {channel.name!r} has no sample between "
+                    f"{seconds(low)} s and {seconds(high)} s; it runs from "
+                    f"{seconds(channel.time[0])} s to {seconds(channel.time[-1])} s."
                 )
             kept.append(channel.replace(time=channel.time[inside], values=channel.values[inside]))
         return self._with(kept)
 
     def shift(self, offset: float) -> Recording:
-        """The same samples with `offset` (s) added to every clock; `-recording.start` starts at 0."""
+        """The same samples, `offset` s later; `shift(-recording.start)` starts them at 0."""
         moved = [c.replace(time=c.time + offset) for c in self.channels.values()]
         return self._with(moved, f"clock shifted by {offset:.9g} s")
 
@@ -231,7 +238,7 @@ class Recording:
         rows = [head, *(_row(channel) for channel in self.channels.values())]
         widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
-        title = f"Recording {self.name!r}: {self.start:.6g} s to {self.end:.6g} s"
+        title = f"Recording {self.name!r}: {seconds(self.start)} s to {seconds(self.end)} s"
         own = [f"{c.name}: {note}" for c in self.channels.values() for note in c.notes]
         notes = [f"note: {note}" for note in (*self.notes, *own)]
         return "\n".join([title, *(line.rstrip() for line in lines), *notes])

@@ -1,0 +1,247 @@
+"""Free parameters: from selectors to one flat vector of physical numbers, and back into a model.
+
+The vector holds values in their own units, so bounds, priors and intervals need no translation;
+only the coordinates of a consistent inertia and of a rotation are not physical numbers themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.engine.simulator import Simulator
+from graftsim.errors import ProblemError, suggest
+from graftsim.identify import compound
+from graftsim.identify.domains import Domain, Unbounded
+from graftsim.identify.sensors import Sensors
+from graftsim.model.catalogue import PARAMETERS, labels, leaf, with_leaf
+from graftsim.selectors import Selector
+
+COMPONENTS = {
+    3: ("x", "y", "z"),
+    6: ("xx", "yy", "zz", "xy", "xz", "yz"),
+    4: ("w", "x", "y", "z"),
+}
+SENSOR_UNITS = {"scale": "1", "offset": "unit of the sensor", "delay": "s"}
+_FORM = re.compile(r"^(?P<selector>[^\]]*(\[[^\]]*\])?)(\.(?P<component>\w+))?$")
+
+
+class Setup(eqx.Module):
+    """All that parameters live in: the simulator with its model, and the sensors."""
+
+    simulator: Simulator
+    sensors: Sensors
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A reparametrisation of the user's: `apply(model, values)` returns the changed model.
+
+    names: one label a number; initial: their starting values. Geometric changes that move several
+    leaves at once (a link's length with its centre of mass and the next joint) go through here.
+    """
+
+    names: tuple[str, ...]
+    initial: tuple[float, ...]
+    apply: Callable[[Any, Float[Array, " n"]], Any]
+    unit: str = ""
+    domain: Domain = field(default_factory=Domain)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of the flat vector: labels, start, limits, prior, and how to write them."""
+
+    names: tuple[str, ...]
+    start: np.ndarray
+    domain: Domain
+    unit: str
+    write: Callable[[Setup, Float[Array, " n"]], Setup]
+
+
+class Parameters:
+    """The flat vector theta of a problem and what each entry means.
+
+    Raises ProblemError: a selection that is empty, given twice, or starts outside its bounds.
+    """
+
+    def __init__(self, setup: Setup, free: Mapping[str, Domain | Custom]) -> None:
+        if not free:
+            raise ProblemError(
+                "Nothing is free. Name what to fit, such as free={'joint.damping[*]': Positive()}."
+            )
+        self.blocks = [_block(setup, text, domain) for text, domain in free.items()]
+        self.names = tuple(n for b in self.blocks for n in b.names)
+        twice = sorted({n for n in self.names if self.names.count(n) > 1})
+        if twice:
+            raise ProblemError(f"Selected twice as free: {', '.join(twice)}.")
+        self.units = tuple(b.unit for b in self.blocks for _ in b.names)
+        self.start = np.concatenate([b.start for b in self.blocks]).astype(float)
+        self.lower = np.concatenate([np.full(len(b.names), b.domain.lower) for b in self.blocks])
+        self.upper = np.concatenate([np.full(len(b.names), b.domain.upper) for b in self.blocks])
+        outside = (self.start < self.lower) | (self.start > self.upper)
+        for i in np.flatnonzero(outside):
+            raise ProblemError(
+                f"{self.names[i]} starts at {self.start[i]:g} {self.units[i]}, outside its bounds "
+                f"[{self.lower[i]:g}, {self.upper[i]:g}]. Widen them, or start from another value."
+            )
+        priors = [b.domain.prior for b in self.blocks for _ in b.names]
+        self.prior_mean = np.array([p.mean if p else 0.0 for p in priors])
+        self.prior_std = np.array([p.std if p else np.inf for p in priors])
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def apply(self, setup: Setup, theta: Float[Array, " p"]) -> Setup:
+        """The setup with the numbers of theta written into it (traceable)."""
+        at = 0
+        for block in self.blocks:
+            n = len(block.names)
+            setup = block.write(setup, theta[at : at + n])
+            at += n
+        return setup
+
+
+def _block(setup: Setup, text: str, domain: Domain | Custom) -> Block:
+    if isinstance(domain, Custom):
+        custom = domain
+
+        def write(s: Setup, x: Array) -> Setup:
+            return _with_model(s, custom.apply(s.simulator.model, x))
+
+        names = tuple(f"{text}[{n}]" for n in custom.names)
+        return Block(names, np.array(custom.initial, float), custom.domain, custom.unit, write)
+    match = _FORM.match(text.strip())
+    assert match is not None
+    selector, component = Selector.parse(match["selector"]), match["component"]
+    if text.strip() == "simulator.dt":
+        return _dt(setup, domain)
+    if selector.name.startswith("sensor."):
+        return _sensor(setup, selector, domain)
+    if selector.name in compound.COMPOUND:
+        names, start, unit, change = compound.COMPOUND[selector.name](
+            setup.simulator.model, selector
+        )
+        return Block(
+            names, start, domain, unit, lambda s, x: _with_model(s, change(s.simulator.model, x))
+        )
+    return _leaf(setup, selector, component, domain)
+
+
+def _with_model(setup: Setup, model: Any) -> Setup:
+    return eqx.tree_at(lambda s: s.simulator.model, setup, model)
+
+
+def _leaf(setup: Setup, selector: Selector, component: str | None, domain: Domain) -> Block:
+    model = setup.simulator.model
+    known = [*PARAMETERS, *compound.COMPOUND, "simulator.dt", *(f"sensor.{k}" for k in SENSOR_UNITS)]
+    if selector.name not in PARAMETERS:
+        raise ProblemError(f"There is no parameter '{selector.name}'. {suggest(selector.name, known)}")
+    info, array = PARAMETERS[selector.name], np.asarray(leaf(model, selector.name))
+    names = labels(model, info.rows)
+    rows = selector.rows(names)
+    if not rows:
+        raise ProblemError(f"'{selector}' selects nothing. {suggest(selector.pattern or '', names)}")
+    if array.ndim == 1:
+        index, name_of = [(r,) for r in rows], [f"{selector.name}[{names[r]}]" for r in rows]
+        if component is not None:
+            raise ProblemError(f"{selector.name} has one number a row; leave out '.{component}'.")
+    else:
+        parts = COMPONENTS[array.shape[1]]
+        if component is not None and component not in parts:
+            raise ProblemError(f"'{selector}.{component}': the components are {', '.join(parts)}.")
+        chosen = [i for i, c in enumerate(parts) if component in (None, c)]
+        index = [(r, i) for r in rows for i in chosen]
+        name_of = [f"{selector.name}[{names[r]}].{parts[i]}" for r, i in index]
+    at = tuple(np.array(axis) for axis in zip(*index, strict=True))
+    start = array[at].astype(float)
+    if not np.all(np.isfinite(start)):
+        raise ProblemError(f"{selector}: its starting value is not finite, so it cannot be fitted.")
+
+    def write(s: Setup, x: Array) -> Setup:
+        old = leaf(s.simulator.model, selector.name)
+        values = jnp.broadcast_to(x, (len(index),)).astype(old.dtype)
+        return _with_model(s, with_leaf(s.simulator.model, selector.name, old.at[at].set(values)))
+
+    if domain.shared:
+        return Block((str(selector),), start[:1], domain, info.unit, write)
+    return Block(tuple(name_of), start, domain, info.unit, write)
+
+
+def _dt(setup: Setup, domain: Domain) -> Block:
+    start = np.array([float(setup.simulator.dt)])
+    return Block(
+        ("simulator.dt",),
+        start,
+        domain,
+        "s",
+        lambda s, x: eqx.tree_at(lambda t: t.simulator.dt, s, x[0]),
+    )
+
+
+def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
+    quantity = selector.name.split(".", 1)[1]
+    if quantity not in SENSOR_UNITS:
+        known = suggest(quantity, SENSOR_UNITS)
+        raise ProblemError(f"There is no sensor parameter '{quantity}'. {known}")
+    names = setup.sensors.labels
+    rows = selector.rows(names)
+    if not rows:
+        raise ProblemError(f"'{selector}' selects no sensor. {suggest(selector.pattern or '', names)}")
+    at = np.array(rows)
+    start = np.asarray(getattr(setup.sensors, quantity))[at].astype(float)
+
+    def write(s: Setup, x: Array) -> Setup:
+        old = getattr(s.sensors, quantity)
+        new = old.at[at].set(jnp.broadcast_to(x, at.shape).astype(old.dtype))
+        return eqx.tree_at(lambda t: getattr(t.sensors, quantity), s, new)
+
+    if domain.shared:
+        return Block((str(selector),), start[:1], domain, SENSOR_UNITS[quantity], write)
+    return Block(
+        tuple(f"{selector.name}[{names[r]}]" for r in rows),
+        start,
+        domain,
+        SENSOR_UNITS[quantity],
+        write,
+    )
+
+
+DEFAULT_DOMAINS: dict[str, Domain] = {
+    name: Domain(lower=0.0)
+    for name in (
+        "joint.armature",
+        "joint.damping",
+        "joint.stiffness",
+        "joint.friction",
+        "joint.stribeck",
+        "joint.limit_stiffness",
+        "joint.limit_damping",
+        "sensor.scale",
+        "sensor.delay",
+    )
+} | {
+    # A zero here is a division by zero: keep a little away from it.
+    name: Domain(lower=1e-6)
+    for name in (
+        "link.mass",
+        "link.length",
+        "joint.stribeck_velocity",
+        "joint.friction_velocity",
+        "actuator.time_constant",
+        "simulator.dt",
+    )
+}
+
+
+def default_domain(text: str) -> Domain:
+    """Where a parameter may lie when the user did not say: what its physics allows."""
+    name = text.split("[", 1)[0].split(".", 2)
+    return DEFAULT_DOMAINS.get(".".join(name[:2]), Unbounded())

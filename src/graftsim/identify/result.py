@@ -1,0 +1,166 @@
+"""What a fit returns: plain data that the table, the report and the files are made from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graftsim.engine.simulator import Simulator
+from graftsim.model.model import Model
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    """One fitted number. `low`, `high`: 95 % interval; `status`: "ok" or what is wrong in words."""
+
+    name: str
+    unit: str
+    start: float
+    value: float
+    std: float
+    low: float
+    high: float
+    status: str = "ok"
+
+
+@dataclass(frozen=True)
+class ErrorRow:
+    """Root-mean-square error of one channel, before (start model) and after the fit.
+
+    Held-out windows took no part: the first half of each sets its initial state, the error is of the
+    second half. NaN where nothing was held out.
+    """
+
+    channel: str
+    unit: str
+    train_before: float
+    train_after: float
+    heldout_before: float
+    heldout_after: float
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One channel over one window of one recording: measured [n, d], and simulated before and after."""
+
+    recording: str
+    channel: str
+    unit: str
+    heldout: bool
+    window: int
+    time: np.ndarray
+    measured: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Motion of one window for the 3-D replay: positions [n, nq], measured (or None) and simulated."""
+
+    name: str
+    time: np.ndarray
+    measured: np.ndarray | None
+    simulated: np.ndarray
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of the solver. `horizon` in s; `cost` is half the weighted sum of squares."""
+
+    stage: int
+    horizon: float
+    iteration: int
+    cost: float
+    gradient: float
+    damping: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class WeakDirection:
+    """A combination of parameters that the data hardly determines; `text` says so in words."""
+
+    text: str
+    relative_std: float
+    weights: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcome of a fit. `outcome`: "converged", "iteration limit", "stalled" or "non-finite"."""
+
+    outcome: str
+    parameters: tuple[ParameterRow, ...]
+    errors: tuple[ErrorRow, ...]
+    traces: tuple[Trace, ...]
+    replays: tuple[Replay, ...]
+    history: tuple[Iteration, ...]
+    covariance: np.ndarray
+    weak: tuple[WeakDirection, ...]
+    warnings: tuple[str, ...]
+    start: Simulator
+    simulator: Simulator
+    seconds: float
+    settings: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
+
+    @property
+    def model(self) -> Model:
+        """The fitted model."""
+        return self.simulator.model
+
+    @property
+    def correlation(self) -> np.ndarray:
+        """Correlation matrix of the parameters [p, p]; NaN rows for undetermined ones."""
+        std = np.sqrt(np.diag(self.covariance))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.covariance / np.outer(std, std)
+
+    def value(self, name: str) -> float:
+        """Fitted value of a parameter by its name; KeyError lists the names."""
+        for row in self.parameters:
+            if row.name == name:
+                return row.value
+        raise KeyError(f"{name!r}; fitted: {', '.join(r.name for r in self.parameters)}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Numbers of the result for JSON: no arrays over time."""
+        return {
+            "outcome": self.outcome,
+            "seconds": self.seconds,
+            "command": self.command,
+            "settings": self.settings,
+            "parameters": [vars(r) for r in self.parameters],
+            "errors": [vars(r) for r in self.errors],
+            "weak": [vars(r) for r in self.weak],
+            "warnings": list(self.warnings),
+            "iterations": len(self.history),
+        }
+
+    def save_json(self, path: str | Path) -> None:
+        """Write `as_dict` as JSON; NaN becomes null, so any reader takes it."""
+        text = json.dumps(_finite(self.as_dict()), indent=2, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    def report(self, folder: str | Path) -> Path:
+        """Write `report.html`, `fit.json` and the fitted robot into a folder; returns the page."""
+        from graftsim.report import write_report
+
+        return write_report(self, folder)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value

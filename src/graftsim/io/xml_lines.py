@@ -1,0 +1,157 @@
+"""XML with line numbers, and readers of attributes whose errors name file, line and remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+import numpy as np
+
+from graftsim.errors import FileError, suggest
+
+# Above this likeness an unknown name is taken for a misspelling, and refused.
+MISSPELT = 0.65
+
+
+@dataclass
+class Element:
+    """An XML element and the line it starts on."""
+
+    tag: str
+    line: int
+    path: Path
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[Element]:
+        """Children with that tag, in the order of the file."""
+        return [c for c in self.children if c.tag == tag]
+
+    def one(self, tag: str) -> Element | None:
+        """The only child with that tag, or None; raises FileError when there are two."""
+        found = self.all(tag)
+        if len(found) > 1:
+            raise found[1].error(f"a second <{tag}> in <{self.tag}>; only one is allowed.")
+        return found[0] if found else None
+
+    def walk(self) -> Iterator[Element]:
+        """This element and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    @property
+    def place(self) -> str:
+        """`file:line`, as editors understand it."""
+        return f"{self.path}:{self.line}"
+
+    def error(self, message: str) -> FileError:
+        """An error to raise, that starts with file and line."""
+        return FileError(f"{self.place}: {message}")
+
+    def text(self, name: str) -> str:
+        """A required attribute; raises FileError when it is missing or empty."""
+        value = self.attributes.get(name, "").strip()
+        if not value:
+            raise self.error(f'<{self.tag}> needs the attribute {name}="...".')
+        return value
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """An attribute as a double; raises FileError when it is missing (without default) or not one."""
+        return float(self.numbers(name, 1, None if default is None else [default])[0])
+
+    def numbers(self, name: str, n: int, default: Iterable[float] | None = None) -> np.ndarray:
+        """An attribute as n doubles, [n]; raises FileError like `number`."""
+        if name not in self.attributes and default is not None:
+            return np.array(list(default), float)
+        raw = self.text(name)
+        try:
+            values = np.array([float(word) for word in raw.split()])
+        except ValueError:
+            values = np.array([])
+        if values.shape != (n,) or np.any(np.isnan(values)):
+            what = "a number" if n == 1 else f"{n} numbers separated by spaces"
+            raise self.error(f'<{self.tag}> has {name}="{raw}"; {what} is expected.')
+        return values
+
+    def check_attributes(self, known: Iterable[str], notes: Notes) -> None:
+        """Refuse an attribute that looks like a misspelt known one; note any other unknown one."""
+        known = list(known)
+        for name, value in self.attributes.items():
+            if name in known:
+                continue
+            if misspelt(name, known):
+                raise self.error(
+                    f'<{self.tag}> has the unknown attribute {name}="{value}". '
+                    f"{suggest(name, known)}"
+                )
+            notes.add(f'line {self.line}: attribute {name}="{value}" of <{self.tag}> is not used.')
+
+
+class Notes:
+    """Sentences for `model.notes`; what happens to many elements alike is said once."""
+
+    def __init__(self) -> None:
+        self._sentences: list[str] = []
+        self._groups: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, sentence: str) -> None:
+        """One sentence on its own."""
+        self._sentences.append(sentence)
+
+    def group(self, sentence: str, noun: str, item: str | int) -> None:
+        """One more `noun item` of which `sentence` holds."""
+        self._groups.setdefault((noun, sentence), []).append(str(item))
+
+    def sentences(self) -> list[str]:
+        """Everything, the grouped ones as `nouns a, b, c: sentence`."""
+        grouped = (
+            f"{noun}{'s' if len(items) > 1 else ''} {', '.join(items)}: {sentence}"
+            for (noun, sentence), items in self._groups.items()
+        )
+        return [*self._sentences, *grouped]
+
+
+def misspelt(name: str, known: Iterable[str]) -> bool:
+    """Whether an unknown name is so like a known one that it must be a misspelling."""
+    return bool(difflib.get_close_matches(name, list(known), n=1, cutoff=MISSPELT))
+
+
+def parse(path: Path) -> Element:
+    """Root element of a file.
+
+    Raises FileError: the file is missing, empty, not XML (with the line and column).
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        near = sorted(p.name for p in path.parent.glob("*")) if path.parent.is_dir() else []
+        where = suggest(path.name, near) if near else f"There is no folder {path.parent} either."
+        raise FileError(f"{path}: no such file. {where}") from None
+    except OSError as e:
+        raise FileError(f"{path}: cannot be read: {e.strerror}.") from e
+    if not data.strip():
+        raise FileError(f"{path}: the file is empty; a <robot> or <mujoco> element is expected.")
+    root = Element("", 0, path)
+    stack = [root]
+    parser = expat.ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, parser.CurrentLineNumber, path, attributes)
+        stack[-1].children.append(element)
+        stack.append(element)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: stack.pop()
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as e:
+        reason = expat.ErrorString(e.code)
+        hint = f" <{stack[-1].tag}> of line {stack[-1].line} is still open." if stack[1:] else ""
+        raise FileError(
+            f"{path}:{e.lineno}: not well-formed XML ({reason}, column {e.offset + 1}).{hint}"
+        ) from None
+    return root.children[0]

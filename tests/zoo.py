@@ -1,0 +1,246 @@
+"""The mechanisms that tests use: textbook ones by hand, and random trees of every joint type.
+
+A random tree is a topology (drawn from a seed) and numbers (drawn from another): all trees of one
+topology have the same pytree structure, so that one compiled program serves many of them, stacked
+and mapped.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from graftsim.model import Builder, Model
+from graftsim.model.joints import JOINT_TYPES
+
+TYPES = tuple(JOINT_TYPES)
+MOVING = tuple(t for t in TYPES if t != "fixed")
+GRAVITY = 9.81
+
+
+class Topology(NamedTuple):
+    """Parents (-1: the world), joint types, and which links have no mass (fixed ones only)."""
+
+    parent: tuple[int, ...]
+    types: tuple[str, ...]
+    massless: tuple[bool, ...]
+
+    def places(self) -> set[tuple[str, str]]:
+        """(joint type, root | middle | tip) pairs that occur."""
+        found = set()
+        for i, kind in enumerate(self.types):
+            if self.parent[i] < 0:
+                found.add((kind, "root"))
+            if i not in self.parent:
+                found.add((kind, "tip"))
+            elif self.parent[i] >= 0:
+                found.add((kind, "middle"))
+        return found
+
+
+def topologies(count: int = 14, links: int = 6, seed: int = 3) -> list[Topology]:
+    """Random trees in which every joint type is dealt equally often to every place of the tree."""
+    rng = np.random.default_rng(seed)
+    # One shuffled deck of types for roots, one for the links between, one for the tips.
+    decks = [_deck(rng) for _ in range(3)]
+    found = []
+    for _ in range(count):
+        parent = [-1]
+        for i in range(1, links):
+            # Mostly the newest link: long enough branches to have a middle. Rarely a second root.
+            near = i - 1 if rng.random() < 0.6 else int(rng.integers(0, i))
+            parent.append(-1 if rng.random() < 0.08 else near)
+        types = []
+        for i in range(links):
+            place = 2 if i not in parent else (0 if parent[i] < 0 else 1)
+            types.append(next(decks[place]))
+        massless = tuple(t == "fixed" and bool(rng.random() < 0.5) for t in types)
+        found.append(Topology(tuple(parent), tuple(types), massless))
+    return found
+
+
+def _deck(rng: np.random.Generator):
+    while True:
+        yield from rng.permutation(TYPES)
+
+
+def every_type(seed: int = 0) -> Topology:
+    """A chain with a branch that has each joint type once (fixed twice, one of them massless)."""
+    rng = np.random.default_rng(seed)
+    types = ("free", *rng.permutation(["revolute", "spherical", "prismatic", "planar", "revolute"]))
+    return Topology((-1, 0, 1, 2, 3, 4, 2, 6), (*types, "fixed", "fixed"), (False,) * 7 + (True,))
+
+
+def random_inertia(rng: np.random.Generator, size: float = 0.2) -> np.ndarray:
+    """(xx yy zz xy xz yz) per kg of a body with random axes: second moments first, so it can exist."""
+    R = _matrix(random_quaternion(rng))
+    second = R @ np.diag(size**2 * rng.uniform(0.1, 1.0, 3)) @ R.T
+    I = np.trace(second) * np.eye(3) - second
+    return np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
+
+
+def random_quaternion(rng: np.random.Generator) -> np.ndarray:
+    """Uniform over rotations."""
+    q = rng.normal(size=4)
+    return q / np.linalg.norm(q)
+
+
+def _matrix(q: np.ndarray) -> np.ndarray:
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def random_model(topology: Topology, seed: int, *, passive: bool = False) -> Model:
+    """Numbers for a topology: tilted attachments and axes, offset centres of mass, armature.
+
+    `passive` adds springs, damping, friction and limits. The armature of a free joint's three
+    translations is one number, since Pinocchio counts them along the body's axes.
+    """
+    rng = np.random.default_rng(seed)
+    gravity = rng.normal(size=3)
+    builder = Builder("tree", gravity=GRAVITY * gravity / np.linalg.norm(gravity))
+    for i, (parent, kind) in enumerate(zip(topology.parent, topology.types, strict=True)):
+        n = JOINT_TYPES[kind].nv
+        armature = rng.uniform(0, 0.2, n) * (rng.random() < 0.7)
+        if kind == "free":
+            armature[1:3] = armature[0]
+        # A free root without a placement of its own is what robots have; the others are tilted.
+        plain = kind == "free" and parent < 0 and rng.random() < 0.5
+        mass = 0.0 if topology.massless[i] else rng.uniform(0.3, 3.0)
+        extra = {}
+        if passive:
+            extra = dict(
+                damping=rng.uniform(0.1, 1, n),
+                stiffness=rng.uniform(1, 5, n),
+                friction=rng.uniform(0.1, 1, n),
+                stribeck=rng.uniform(0.1, 1, n),
+                stribeck_velocity=rng.uniform(0.5, 2, n),
+                friction_velocity=rng.uniform(0.5, 2, n),
+                lower=rng.uniform(-0.3, -0.1, n),
+                upper=rng.uniform(0.1, 0.3, n),
+                limit_stiffness=rng.uniform(1, 5, n),
+                limit_damping=rng.uniform(0.05, 0.1, n),
+            )
+        builder.link(
+            f"link{i}",
+            "world" if parent < 0 else f"link{parent}",
+            kind,
+            origin=np.zeros(3) if plain else rng.uniform(-0.5, 0.5, 3),
+            rotation=[1, 0, 0, 0] if plain else random_quaternion(rng),
+            axis=rng.normal(size=3),
+            mass=mass,
+            com=np.zeros(3) if topology.massless[i] else rng.uniform(-0.2, 0.2, 3),
+            inertia=mass * random_inertia(rng),
+            armature=armature,
+            **extra,
+        )
+    last = len(topology.parent) - 1
+    builder.frame("tool", f"link{last}", rng.uniform(-0.3, 0.3, 3), random_quaternion(rng))
+    return builder.build()
+
+
+def random_state(model: Model, seed: int, speed: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
+    """Random positions and velocities: angles over the whole circle, uniform quaternions."""
+    rng = np.random.default_rng(seed)
+    q = []
+    for kind in model.tree.joint_types:
+        if kind.name in ("spherical", "free"):
+            q += [rng.uniform(-1, 1, kind.nq - 4), random_quaternion(rng)]
+        else:
+            q.append(rng.uniform(-1, 1, kind.nq) * [np.pi if u == "rad" else 1 for u in kind.units])
+    return np.concatenate([np.zeros(0), *q]), rng.uniform(-speed, speed, model.nv)
+
+
+def stack(trees: list) -> object:
+    """Pytrees of one structure with a new leading axis, to map over."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def pendulum(length: float = 1.0, mass: float = 1.0, **numbers: float) -> Model:
+    """A point mass on a massless rod about x; hangs along -z at q = 0."""
+    return (
+        Builder("pendulum")
+        .link("bob", axis=(1, 0, 0), mass=mass, com=(0, 0, -length), **numbers)
+        .build()
+    )
+
+
+def chain(n: int, **numbers: float) -> Model:
+    """n slender rods of 0.5 m and 1 kg, hinged about x, hanging along -z at q = 0."""
+    builder = Builder(f"chain{n}")
+    for i in range(n):
+        builder.link(
+            f"rod{i}",
+            "world" if i == 0 else f"rod{i - 1}",
+            origin=(0, 0, 0 if i == 0 else -0.5),
+            axis=(1, 0, 0),
+            mass=1.0,
+            com=(0, 0, -0.25),
+            inertia=(0.25 / 12, 0.25 / 12, 1e-4),
+            **numbers,
+        )
+    return builder.build()
+
+
+def double_pendulum(**numbers: float) -> Model:
+    """Two rods: the smallest mechanism with Coriolis forces."""
+    return chain(2, **numbers)
+
+
+def quadruped() -> Model:
+    """A free trunk with four legs of three hinges, motors on all of them, feet on fixed joints."""
+    builder = Builder("quadruped")
+    builder.link("trunk", joint="free", mass=6.0, inertia=(0.03, 0.09, 0.1), joint_name="root")
+    for leg, (x, y) in zip(("fl", "fr", "rl", "rr"), itertools.product((0.2, -0.2), (0.1, -0.1))):
+        side = np.sign(y)
+        parts = [("hip", (x, y, 0), (1, 0, 0)), ("thigh", (0, 0.05 * side, 0), (0, 1, 0))]
+        parent = "trunk"
+        for part, origin, axis in [*parts, ("shank", (0, 0, -0.2), (0, 1, 0))]:
+            name = f"{leg}_{part}"
+            builder.link(
+                name,
+                parent,
+                origin=origin,
+                axis=axis,
+                mass=0.5,
+                com=(0, 0, -0.1),
+                inertia=(2e-3, 2e-3, 3e-4),
+                damping=0.2,
+                armature=0.01,
+            )
+            builder.actuator(f"{name}_motor", name, "position", kp=60.0, kd=1.0)
+            parent = name
+        builder.link(f"{leg}_foot", parent, "fixed", origin=(0, 0, -0.2), mass=0.05, inertia=1e-5)
+    return builder.build()
+
+
+def swimmer(links: int = 2) -> Model:
+    """The planar swimmer of the project's assets, from the numbers of its readme."""
+    builder = Builder(f"swimmer{links:02d}", gravity=(0, 0, 0))
+    inertia = 0.01 / 3 * np.array([0.05**2 + 0.01**2, 0.001**2 + 0.01**2, 0.001**2 + 0.05**2])
+    for i in range(links):
+        builder.link(
+            f"link{i}",
+            "world" if i == 0 else f"link{i - 1}",
+            "planar" if i == 0 else "revolute",
+            joint_name="root" if i == 0 else f"joint{i - 1}",
+            origin=(0, 0 if i == 0 else 0.1, 0),
+            axis=(0, 0, 1),
+            mass=0.01,
+            com=(0, 0.05, 0),
+            inertia=inertia,
+            armature=0.0 if i == 0 else 1e-6,
+        )
+        if i > 0:
+            builder.actuator(f"motor{i - 1}", f"joint{i - 1}")
+    return builder.build()
