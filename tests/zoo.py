@@ -7,15 +7,20 @@ and mapped.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from graftsim.model import Builder, Model
 from graftsim.model.joints import JOINT_TYPES
+
+# Tests compile many programs and run each briefly: a quick compilation is worth more than fast code.
+jit = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
 
 TYPES = tuple(JOINT_TYPES)
 MOVING = tuple(t for t in TYPES if t != "fixed")
@@ -65,14 +70,15 @@ def topologies(count: int = 14, links: int = 6, seed: int = 3) -> list[Topology]
 
 def _deck(rng: np.random.Generator):
     while True:
-        yield from rng.permutation(TYPES)
+        yield from rng.permutation(TYPES).tolist()
 
 
 def every_type(seed: int = 0) -> Topology:
     """A chain with a branch that has each joint type once (fixed twice, one of them massless)."""
     rng = np.random.default_rng(seed)
-    types = ("free", *rng.permutation(["revolute", "spherical", "prismatic", "planar", "revolute"]))
-    return Topology((-1, 0, 1, 2, 3, 4, 2, 6), (*types, "fixed", "fixed"), (False,) * 7 + (True,))
+    inner = ["revolute", "spherical", "prismatic", "planar", "revolute"]
+    types = ("free", *rng.permutation(inner).tolist(), "fixed", "fixed")
+    return Topology((-1, 0, 1, 2, 3, 4, 2, 6), types, (False,) * 7 + (True,))
 
 
 def random_inertia(rng: np.random.Generator, size: float = 0.2) -> np.ndarray:
@@ -159,6 +165,35 @@ def random_state(model: Model, seed: int, speed: float = 2.0) -> tuple[np.ndarra
         else:
             q.append(rng.uniform(-1, 1, kind.nq) * [np.pi if u == "rad" else 1 for u in kind.units])
     return np.concatenate([np.zeros(0), *q]), rng.uniform(-speed, speed, model.nv)
+
+
+def with_motors(model: Model) -> Model:
+    """The model with one unit motor on every degree of freedom: controls are joint forces."""
+    builder = Builder("motors")
+    for name, kind in zip(model.tree.joints, model.tree.types, strict=True):
+        builder.link(name, joint=kind, mass=1.0, inertia=1.0)
+    for dof in model.tree.dofs:
+        builder.actuator(dof, dof)
+    return eqx.tree_at(lambda m: m.actuator, model, builder.build().actuator)
+
+
+def depth_first(model: Model) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Links, rows of q and rows of qd branch by branch, the order in which other engines keep them."""
+    tree = model.tree
+    order: list[int] = []
+
+    def visit(i: int) -> None:
+        order.append(i)
+        for child in range(tree.nl):
+            if tree.parent[child] == i:
+                visit(child)
+
+    for root in range(tree.nl):
+        if tree.parent[root] < 0:
+            visit(root)
+    none = np.zeros(0, int)
+    rows_q = np.concatenate([none, *(tree.q_index[i] for i in order)])
+    return order, rows_q, np.concatenate([none, *(tree.v_index[i] for i in order)])
 
 
 def stack(trees: list) -> object:

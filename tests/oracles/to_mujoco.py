@@ -1,4 +1,4 @@
-"""Our models as MuJoCo's: same coordinates, so numbers compare without conversion.
+"""Our models as MuJoCo's: same coordinates, branch by branch (`zoo.depth_first`).
 
 Free is MuJoCo's free joint where the joint frame is the world's, else three slides and a ball on
 one body, which have the same coordinates. Planar is two slides and a hinge.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+import zoo
 
 from graftsim.model import Model
 
@@ -31,7 +32,9 @@ def to_mujoco(model: Model, **options: object) -> mujoco.MjModel:
     for name, value in options.items():
         setattr(spec.option, name, value)
     bodies = {-1: spec.worldbody}
-    for i, (parent, kind) in enumerate(zip(model.tree.parent, model.tree.types, strict=True)):
+    order, _, rows_v = zoo.depth_first(model)
+    for i in order:
+        parent, kind = model.tree.parent[i], model.tree.types[i]
         origin, rotation = np.asarray(model.joint.origin[i]), np.asarray(model.joint.rotation[i])
         body = bodies[parent].add_body(name=model.tree.links[i], pos=origin, quat=rotation)
         bodies[i] = body
@@ -43,8 +46,8 @@ def to_mujoco(model: Model, **options: object) -> mujoco.MjModel:
         for joint in _joints(kind, axis, at_world):
             body.add_joint(**joint)
     compiled = spec.compile()
-    compiled.dof_armature[:] = np.asarray(model.joint.armature)
-    compiled.dof_damping[:] = np.asarray(model.joint.damping)
+    compiled.dof_armature[:] = np.asarray(model.joint.armature)[rows_v]
+    compiled.dof_damping[:] = np.asarray(model.joint.damping)[rows_v]
     return compiled
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
+import zoo
 from to_mujoco import plane_of
 
 from graftsim.model import Model
@@ -18,15 +19,15 @@ from graftsim.model import Model
 
 @dataclass
 class Pin:
-    """A Pinocchio model, where our links sit in it, and our tree."""
+    """A Pinocchio model, where our links sit in it, and joint types branch by branch."""
 
     model: pin.Model
-    carrier: list[int]
-    placement: list[pin.SE3]
-    types: tuple[str, ...]
+    carrier: dict[int, int]
+    placement: dict[int, pin.SE3]
+    types: list[str]
 
     def q(self, q: np.ndarray) -> np.ndarray:
-        """Our positions in Pinocchio's order."""
+        """Positions, branch by branch, with Pinocchio's quaternions."""
         q, at = q.copy(), 0
         for kind in self.types:
             if kind in ("spherical", "free"):
@@ -54,9 +55,11 @@ def to_pinocchio(model: Model) -> Pin:
     """Build joint by joint; links on fixed joints are appended to what carries them."""
     m = pin.Model()
     m.gravity.linear = np.asarray(model.world.gravity)
-    carrier, placement = [], []
-    armature = []
-    for i, (parent, kind) in enumerate(zip(model.tree.parent, model.tree.types, strict=True)):
+    carrier: dict[int, int] = {}
+    placement: dict[int, pin.SE3] = {}
+    order, _, rows_v = zoo.depth_first(model)
+    for i in order:
+        parent, kind = model.tree.parent[i], model.tree.types[i]
         w, x, y, z = np.asarray(model.joint.rotation[i])
         R = pin.Quaternion(w, x, y, z).toRotationMatrix()
         M = pin.SE3(R, np.asarray(model.joint.origin[i]))
@@ -67,16 +70,14 @@ def to_pinocchio(model: Model) -> Pin:
         for n, joint in enumerate(_joints(kind, axis)):
             above = m.addJoint(above, joint, M, f"{model.tree.joints[i]}.{n}")
             M = pin.SE3.Identity()
-        carrier.append(above)
-        placement.append(M)
+        carrier[i], placement[i] = above, M
         xx, yy, zz, xy, xz, yz = np.asarray(model.link.inertia[i])
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         if above > 0:
             body = pin.Inertia(float(model.link.mass[i]), np.asarray(model.link.com[i]), inertia)
             m.appendBodyToJoint(above, body, M)
-        armature.append(np.asarray(model.joint.armature)[model.tree.v_index[i]])
-    m.armature = np.concatenate(armature)
-    return Pin(m, carrier, placement, model.tree.types)
+    m.armature = np.asarray(model.joint.armature)[rows_v]
+    return Pin(m, carrier, placement, [model.tree.types[i] for i in order])
 
 
 def _joints(kind: str, axis: np.ndarray) -> list:

@@ -22,6 +22,12 @@ def command(
     return limited.at[lagged].set(act)
 
 
+def settled_act(actuator: Actuators, u: Float[Array, " nu"]) -> Float[Array, " na"]:
+    """State of the lags after a command has been held for long."""
+    limited = jnp.clip(u, actuator.control_lower, actuator.control_upper)
+    return rows(limited, np.flatnonzero(actuator.lagged))
+
+
 def next_act(
     actuator: Actuators,
     u: Float[Array, " nu"],
@@ -31,9 +37,9 @@ def next_act(
     """State of the lags after dt: act' = u + (act - u) exp(-dt/T), exact for a held command."""
     if actuator.na == 0:
         return act
+    target = settled_act(actuator, u)
     lagged = np.flatnonzero(actuator.lagged)
-    limited = jnp.clip(u, actuator.control_lower, actuator.control_upper)[lagged]
-    return limited + (act - limited) * jnp.exp(-dt / actuator.time_constant[lagged])
+    return target + (act - target) * jnp.exp(-dt / rows(actuator.time_constant, lagged))
 
 
 def actuator_forces(

@@ -21,7 +21,7 @@ from graftsim.errors import ProblemError, suggest
 from graftsim.identify import compound
 from graftsim.identify.domains import Domain, Unbounded
 from graftsim.identify.sensors import Sensors
-from graftsim.model.catalogue import PARAMETERS, labels, leaf, with_leaf
+from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit, with_leaf
 from graftsim.selectors import Selector
 
 COMPONENTS = {
@@ -62,7 +62,7 @@ class Block:
     names: tuple[str, ...]
     start: np.ndarray
     domain: Domain
-    unit: str
+    units: tuple[str, ...]
     write: Callable[[Setup, Float[Array, " n"]], Setup]
 
 
@@ -82,7 +82,7 @@ class Parameters:
         twice = sorted({n for n in self.names if self.names.count(n) > 1})
         if twice:
             raise ProblemError(f"Selected twice as free: {', '.join(twice)}.")
-        self.units = tuple(b.unit for b in self.blocks for _ in b.names)
+        self.units = tuple(u for b in self.blocks for u in b.units)
         self.start = np.concatenate([b.start for b in self.blocks]).astype(float)
         self.lower = np.concatenate([np.full(len(b.names), b.domain.lower) for b in self.blocks])
         self.upper = np.concatenate([np.full(len(b.names), b.domain.upper) for b in self.blocks])
@@ -117,7 +117,8 @@ def _block(setup: Setup, text: str, domain: Domain | Custom) -> Block:
             return _with_model(s, custom.apply(s.simulator.model, x))
 
         names = tuple(f"{text}[{n}]" for n in custom.names)
-        return Block(names, np.array(custom.initial, float), custom.domain, custom.unit, write)
+        units = (custom.unit,) * len(names)
+        return Block(names, np.array(custom.initial, float), custom.domain, units, write)
     match = _FORM.match(text.strip())
     assert match is not None
     selector, component = Selector.parse(match["selector"]), match["component"]
@@ -129,8 +130,9 @@ def _block(setup: Setup, text: str, domain: Domain | Custom) -> Block:
         names, start, unit, change = compound.COMPOUND[selector.name](
             setup.simulator.model, selector
         )
+        units = (unit,) * len(names)
         return Block(
-            names, start, domain, unit, lambda s, x: _with_model(s, change(s.simulator.model, x))
+            names, start, domain, units, lambda s, x: _with_model(s, change(s.simulator.model, x))
         )
     return _leaf(setup, selector, component, domain)
 
@@ -170,9 +172,10 @@ def _leaf(setup: Setup, selector: Selector, component: str | None, domain: Domai
         values = jnp.broadcast_to(x, (len(index),)).astype(old.dtype)
         return _with_model(s, with_leaf(s.simulator.model, selector.name, old.at[at].set(values)))
 
+    units = tuple(row_unit(model, selector.name, i[0]) for i in index)
     if domain.shared:
-        return Block((str(selector),), start[:1], domain, info.unit, write)
-    return Block(tuple(name_of), start, domain, info.unit, write)
+        return Block((str(selector),), start[:1], domain, units[:1], write)
+    return Block(tuple(name_of), start, domain, units, write)
 
 
 def _dt(setup: Setup, domain: Domain) -> Block:
@@ -181,7 +184,7 @@ def _dt(setup: Setup, domain: Domain) -> Block:
         ("simulator.dt",),
         start,
         domain,
-        "s",
+        ("s",),
         lambda s, x: eqx.tree_at(lambda t: t.simulator.dt, s, x[0]),
     )
 
@@ -204,12 +207,12 @@ def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
         return eqx.tree_at(lambda t: getattr(t.sensors, quantity), s, new)
 
     if domain.shared:
-        return Block((str(selector),), start[:1], domain, SENSOR_UNITS[quantity], write)
+        return Block((str(selector),), start[:1], domain, (SENSOR_UNITS[quantity],), write)
     return Block(
         tuple(f"{selector.name}[{names[r]}]" for r in rows),
         start,
         domain,
-        SENSOR_UNITS[quantity],
+        (SENSOR_UNITS[quantity],) * len(rows),
         write,
     )
 

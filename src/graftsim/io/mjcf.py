@@ -1,12 +1,12 @@
-"""MJCF files into models, through MuJoCo's own compiler: defaults, includes and meshes are resolved.
+"""MJCF files into models, through MuJoCo's compiler: defaults, includes, meshes are resolved.
 
 Only the arrays of the compiled `MjModel` are read, in double precision. Degrees of freedom come in
 MuJoCo's order and mean the same, so recordings and controls need no conversion.
 
 MuJoCo turns a body about an anchor anywhere in it, and may give it several joints; here a link's
 frame is its joint's. With anchors p_1 ... p_k in the body's axes, the body's pose in its parent is
-T_0 Tr(p_1) J_1 Tr(p_2 - p_1) J_2 ... J_k Tr(-p_k): a chain of links whose last one carries the body,
-which lies at -p_k in it.
+T_0 Tr(p_1) J_1 Tr(p_2 - p_1) J_2 ... J_k Tr(-p_k): a chain of links whose last one carries the
+body, which lies at -p_k in it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def read_mjcf(path: str | Path, *, dtype: Any = None) -> Model:
 
 
 class Names:
-    """A unique name for every body, joint, site, shape and actuator, made up where the file has none."""
+    """A name for every body, joint, site and actuator, made up where the file has none."""
 
     def __init__(self, mujoco: Any, mj: Any) -> None:
         def of(kind: str, i: int) -> str:
@@ -179,8 +179,8 @@ def _note_start(mj: Any, joint: str, address: int, notes: Notes) -> None:
     if np.any(start != [0, 0, 0, 1, 0, 0, 0]):
         listed = " ".join(f"{x:.9g}" for x in start)
         notes.add(
-            f"joint {joint}: the pose drawn in the file, {listed} (position, quaternion), is not the "
-            "zero position; give it as the initial state."
+            f"joint {joint}: the pose drawn in the file, {listed} (position, quaternion), is not "
+            "the zero position; give it as the initial state."
         )
 
 
@@ -234,9 +234,7 @@ def _add_shapes(
             vertices = _hull(mj, int(mj.geom_dataid[g])) if kind == "mesh" else None
             position = mj.geom_pos[g] - anchors[int(mj.geom_bodyid[g])]
             size = mj.geom_size[g]
-            builder.geom(
-                kind, size, link, position, mj.geom_quat[g], name=name, vertices=vertices
-            )
+            builder.geom(kind, size, link, position, mj.geom_quat[g], name=name, vertices=vertices)
 
 
 def _hull(mj: Any, mesh: int) -> np.ndarray:

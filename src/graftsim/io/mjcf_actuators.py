@@ -35,9 +35,7 @@ def on_joint(mujoco: Any, mj: Any, j: int) -> list[int]:
     ]
 
 
-def add(
-    builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: Notes
-) -> None:
+def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: Notes) -> None:
     """Add every actuator of the file; raises FileError, by name, for one of another kind."""
     for a, name in enumerate(names.actuators):
         reason = _unlike_ours(mujoco, mj, a)
@@ -48,8 +46,8 @@ def add(
         if label is None:
             raise FileError(
                 f"{path}: actuator '{name}' pulls on several degrees of freedom of joint "
-                f"'{names.joints[j]}' (gear {mj.actuator_gear[a]}), or is a servo on a ball or free "
-                f"joint; neither is represented. {ACCEPTED}"
+                f"'{names.joints[j]}' (gear {mj.actuator_gear[a]}), or is a servo on a ball or "
+                f"free joint; neither is represented. {ACCEPTED}"
             )
         law = _law(mj, a)
         if law is None:

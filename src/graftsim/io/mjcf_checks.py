@@ -41,7 +41,7 @@ def disabled(mujoco: Any, mj: Any, flag: str) -> bool:
 
 
 def refuse(mujoco: Any, mj: Any, names: Any, path: Path) -> None:
-    """Raise FileError that lists, by name, everything that changes the motion and is not represented."""
+    """Raise FileError that names everything that changes the motion and is not represented."""
     found: list[str] = []
     for count, (kind, word) in REFUSED.items():
         for i in range(int(getattr(mj, count))):
@@ -86,7 +86,7 @@ def explain(mujoco: Any, mj: Any, names: Any, notes: Notes) -> None:
     if opt.density or opt.viscosity:
         notes.add(
             f"fluid forces (density {opt.density:g}, viscosity {opt.viscosity:g}, wind "
-            f"{' '.join(f'{w:g}' for w in opt.wind)}) are not represented: the model moves in vacuum."
+            f"{' '.join(f'{w:g}' for w in opt.wind)}) are not represented: it moves in vacuum."
         )
     integrator = mujoco.mjtIntegrator(opt.integrator).name.removeprefix("mjINT_")
     notes.add(

@@ -46,7 +46,7 @@ def read_urdf(
     """Read a URDF file. What was skipped, assumed or repaired stands in `model.notes`.
 
     base: how the root link meets the world. A root named "world" without mass is the world itself.
-        Otherwise "auto" lets a root link with mass float (joint 'root', free) and fixes one without.
+        Otherwise "auto" lets a root link with mass float (free joint 'root') and fixes another.
     repair_inertia: replace impossible inertias and missing masses instead of refusing them.
     package_dirs: folders in which `package://` meshes are looked for, besides those above the file.
 
@@ -208,8 +208,8 @@ def _massless(link: _Link) -> FileError:
         )
     mass = inertial.all("mass")[0]
     return mass.error(
-        f"link '{link.name}' moves {by} but has mass {mass.number('value'):g} kg, and nothing fixed "
-        f"to it has mass. Give a positive mass, {remedy}"
+        f"link '{link.name}' moves {by} but has mass {mass.number('value'):g} kg, and nothing "
+        f"fixed to it has mass. Give a positive mass, {remedy}"
     )
 
 
@@ -265,8 +265,8 @@ def _shape(
     if found is None:
         places = ", ".join(str(p) for p in tried[:4]) + (" ..." if len(tried) > 4 else "")
         raise shape.error(
-            f"collision mesh '{filename}' is not found. Tried: {places}. Give the folder that holds "
-            "the package with package_dirs=[...], or replace the mesh by a primitive shape."
+            f"collision mesh '{filename}' is not found. Tried: {places}. Give the folder that "
+            "holds the package with package_dirs=[...], or replace the mesh by a primitive shape."
         )
     scale = shape.numbers("scale", 3, (1, 1, 1))
     try:

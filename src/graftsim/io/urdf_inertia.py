@@ -1,4 +1,4 @@
-"""Inertias of URDF links: exact turning into link axes, refusal of the impossible, repair on demand."""
+"""Inertias of URDF links: turned exactly into link axes; the impossible refused, or repaired."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def read_joint(element: Element, notes: Notes) -> Joint:
     mimic = element.one("mimic")
     if mimic is not None:
         raise mimic.error(
-            f"joint '{name}' mimics joint '{mimic.attributes.get('joint', '?')}', and such couplings "
-            "are not represented. Remove <mimic> to let it move on its own, or make it fixed."
+            f"joint '{name}' mimics joint '{mimic.attributes.get('joint', '?')}', which is not "
+            "represented. Remove <mimic> to let the joint move on its own, or make it fixed."
         )
     position, rotation = origin(element)
     lower, upper, effort = _limits(element, name, urdf_type, notes)
@@ -60,15 +60,15 @@ def read_joint(element: Element, notes: Notes) -> Joint:
         numbers["axis"] = _axis(element, name, notes)
     if kind != "fixed":
         numbers |= _passive(element, name, kind, notes) | {"lower": lower, "upper": upper}
-    return Joint(element, name, kind, _end(element, "parent"), _end(element, "child"), effort, numbers)
+    return Joint(
+        element, name, kind, _end(element, "parent"), _end(element, "child"), effort, numbers
+    )
 
 
 def _end(element: Element, role: str) -> str:
     found = element.one(role)
     if found is None:
-        raise element.error(
-            f"joint '{element.attributes['name']}' needs <{role} link=\"...\"/>."
-        )
+        raise element.error(f"joint '{element.attributes['name']}' needs <{role} link=\"...\"/>.")
     return found.text("link")
 
 
@@ -80,9 +80,13 @@ def _axis(element: Element, name: str, notes: Notes) -> np.ndarray:
     axis = found.numbers("xyz", 3)
     length = np.linalg.norm(axis)
     if not 1e-12 < length < np.inf:
-        raise found.error(f"joint '{name}' has the axis \"{found.attributes['xyz']}\", no direction.")
+        raise found.error(
+            f"joint '{name}' has the axis \"{found.attributes['xyz']}\", no direction."
+        )
     if abs(length - 1) > 1e-6:
-        notes.add(f"line {found.line}: the axis of joint '{name}' has length {length:g}; normalised.")
+        notes.add(
+            f"line {found.line}: the axis of joint '{name}' has length {length:g}; normalised."
+        )
     return axis / length
 
 
@@ -102,7 +106,9 @@ def _passive(element: Element, name: str, kind: str, notes: Notes) -> dict[str, 
             raise dynamics.error(f"joint '{name}' has both {given[0]} and {given[1]}; keep one.")
         value = dynamics.number(given[0]) if given else 0.0
         if not 0 <= value < np.inf:
-            raise dynamics.error(f"joint '{name}' has {given[0]}=\"{value:g}\"; not negative, finite.")
+            raise dynamics.error(
+                f"joint '{name}' has {given[0]}=\"{value:g}\"; not negative, finite."
+            )
         numbers[ours] = value
     if numbers["friction"]:
         notes.group(
@@ -126,10 +132,14 @@ def _limits(
     found = element.one("limit")
     if found is None:
         if urdf_type in ("revolute", "prismatic"):
-            notes.group("no <limit>, which the standard asks for; taken as unlimited.", "joint", name)
+            notes.group(
+                "no <limit>, which the standard asks for; taken as unlimited.", "joint", name
+            )
         return free
     numbers = {
-        k: found.number(k) for k in ("lower", "upper", "effort", "velocity") if k in found.attributes
+        k: found.number(k)
+        for k in ("lower", "upper", "effort", "velocity")
+        if k in found.attributes
     }
     if "velocity" in numbers:
         notes.group("the velocity limit is not enforced.", "joint", name)
@@ -145,7 +155,9 @@ def _limits(
         effort = np.inf
     if urdf_type == "continuous":
         if numbers.keys() & {"lower", "upper"}:
-            notes.group("lower and upper have no meaning for a continuous joint; not used.", "joint", name)
+            notes.group(
+                "lower and upper have no meaning for a continuous joint; not used.", "joint", name
+            )
         return -np.inf, np.inf, effort
     if not numbers.keys() & {"lower", "upper"}:
         notes.group("<limit> has neither lower nor upper; taken as unlimited.", "joint", name)

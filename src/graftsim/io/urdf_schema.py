@@ -80,7 +80,7 @@ def check(element: Element, notes: Notes) -> None:
 
 
 def origin(element: Element) -> tuple[np.ndarray, np.ndarray]:
-    """Position (m) and quaternion of the `<origin>` of an element; the identity when it has none."""
+    """Position (m) and quaternion of the `<origin>` of an element; the identity without one."""
     found = element.one("origin")
     if found is None:
         return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
@@ -90,4 +90,3 @@ def origin(element: Element) -> tuple[np.ndarray, np.ndarray]:
             raise found.error("<origin> has both rpy and quat_xyzw; only one may be given.")
         return position, np.roll(found.numbers("quat_xyzw", 4), 1)
     return position, poses.quaternion_from_rpy(found.numbers("rpy", 3, (0, 0, 0)))
-

@@ -60,7 +60,7 @@ class Element:
         return value
 
     def number(self, name: str, default: float | None = None) -> float:
-        """An attribute as a double; raises FileError when it is missing (without default) or not one."""
+        """An attribute as a double; raises FileError when missing (no default) or not a number."""
         return float(self.numbers(name, 1, None if default is None else [default])[0])
 
     def numbers(self, name: str, n: int, default: Iterable[float] | None = None) -> np.ndarray:
@@ -68,6 +68,11 @@ class Element:
         if name not in self.attributes and default is not None:
             return np.array(list(default), float)
         raw = self.text(name)
+        if "${" in raw or "$(" in raw:
+            raise self.error(
+                f'<{self.tag}> has {name}="{raw}", a xacro expression. Expand the file first: '
+                f"xacro {self.path.name} > robot.urdf"
+            )
         try:
             values = np.array([float(word) for word in raw.split()])
         except ValueError:

@@ -106,3 +106,23 @@ def select(model: Model, selector: str) -> tuple[str, tuple[int, ...], tuple[str
             f"{suggest(chosen.pattern or '', names)}"
         )
     return chosen.name, rows, tuple(names[i] for i in rows)
+
+
+def row_unit(model: Model, name: str, row: int) -> str:
+    """Unit of one row: the turning or the sliding form, as the degree of freedom is."""
+    info = PARAMETERS[name]
+    forms = info.unit.split(" | ")
+    if len(forms) == 1:
+        return forms[0]
+    tree = model.tree
+    if info.rows == "dof":
+        turning = tree.dof_units[row] == "rad"
+    elif info.rows == "actuator":
+        turning = tree.dof_units[model.actuator.dof[row]] == "rad"
+    else:
+        turning = tree.joint_types[_joint_of_coordinate(tree, row)].name != "prismatic"
+    return forms[0] if turning else forms[1]
+
+
+def _joint_of_coordinate(tree: Tree, row: int) -> int:
+    return next(i for i, rows in enumerate(tree.q_index) if row in rows)

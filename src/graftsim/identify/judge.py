@@ -1,0 +1,273 @@
+"""Judgement: errors before and after, on windows that were fitted and on windows that were not."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from graftsim.identify import residuals
+from graftsim.identify.diagnose import Information
+from graftsim.identify.parameters import Setup
+from graftsim.identify.problem import Problem
+from graftsim.identify.result import ErrorRow, ParameterRow, Replay, Trace
+from graftsim.identify.sensors import UNITS, mismatch
+from graftsim.identify.windows import Windows, unmeasured
+from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
+
+# Iterations for the initial states of windows that the fit has not seen.
+LOCAL_ITERATIONS = 15
+REPLAYS = 3
+
+
+class Judged(NamedTuple):
+    """Errors, traces and replays of a fit."""
+
+    errors: tuple[ErrorRow, ...]
+    traces: tuple[Trace, ...]
+    replays: tuple[Replay, ...]
+
+
+class _Run(NamedTuple):
+    """Readings per sensor [w, n, d], mismatches [w, n, r] and positions [w, t, nq]."""
+
+    read: list[np.ndarray]
+    error: list[np.ndarray]
+    q: np.ndarray
+
+
+def judge(problem: Problem, fitted: Setup, train: Windows, train_local: np.ndarray) -> Judged:
+    """Simulate all windows with the start and the fitted model, each from its best initial states.
+
+    Initial states of held-out windows see only their first half; their error is of the second.
+    """
+    held = problem.windows(problem.heldout, problem.horizons[-1]) if problem.heldout else None
+    windows = train if held is None else _join(train, held)
+    is_held = np.arange(len(windows)) >= len(train)
+    seen = [_first_half(t, windows.steps * problem.dt, is_held) for t in windows.time]
+    runner = _Runner(problem, windows, seen)
+    guess = np.zeros((len(windows), problem.nlocal))
+    before = runner.run(problem.setup, runner.initial(problem.setup, guess))
+    guess[: len(train)] = train_local
+    after = runner.run(fitted, runner.initial(fitted, guess))
+
+    errors = []
+    for i, spec in enumerate(problem.setup.sensors.specs):
+        mask = windows.mask[i]
+        judged = np.where(is_held[:, None], mask & ~seen[i], mask)
+
+        def rms(run: _Run, rows: np.ndarray, i: int = i, judged: np.ndarray = judged) -> float:
+            values = run.error[i][rows][judged[rows]]
+            return float(np.sqrt(np.mean(np.sum(values**2, -1)))) if values.size else float("nan")
+
+        errors.append(
+            ErrorRow(
+                spec.channel,
+                UNITS[spec.kind],
+                rms(before, ~is_held),
+                rms(after, ~is_held),
+                rms(before, is_held),
+                rms(after, is_held),
+            )
+        )
+    traces = _traces(problem, windows, is_held, before, after)
+    return Judged(tuple(errors), traces, _replays(problem, windows, is_held, after))
+
+
+class _Runner:
+    """Compiled once, used for the start and the fitted model."""
+
+    def __init__(self, problem: Problem, windows: Windows, seen: list[np.ndarray]) -> None:
+        self.problem, self.dtype = problem, problem.simulator.dt.dtype
+        self.data = residuals.as_data(windows, problem.sigma, self.dtype)
+        self.seen_data = self.data._replace(
+            weight=tuple(
+                w * jnp.asarray(s[..., None], self.dtype)
+                for w, s in zip(self.data.weight, seen, strict=True)
+            )
+        )
+        width = problem.huber_width
+
+        def one(setup: Setup, local: Any, window: residuals.Data) -> Any:
+            return residuals.window_residual(setup, window, local, width)
+
+        def jacobian(setup: Setup, local: Any, data: residuals.Data) -> Any:
+            def single(l: Any, w: residuals.Data) -> Any:
+                r = one(setup, l, w)
+                return r, jax.jacfwd(lambda x: one(setup, x, w))(l)
+
+            return jax.vmap(single)(local, data)
+
+        def predict(setup: Setup, local: Any, data: residuals.Data) -> Any:
+            def single(l: Any, w: residuals.Data) -> Any:
+                read = residuals.predict(setup, w, l)
+                specs = setup.sensors.specs
+                error = [mismatch(s, r, v) for s, r, v in zip(specs, read, w.value, strict=True)]
+                return read, error, residuals.simulate(setup, w, l).q
+
+            return jax.vmap(single)(local, data)
+
+        self._jacobian, self._predict = jax.jit(jacobian), jax.jit(predict)
+
+    def initial(self, setup: Setup, guess: np.ndarray) -> np.ndarray:
+        """Displacements of the initial states that fit what may be seen of each window."""
+        if not guess.shape[1]:
+            return guess
+        w, s = guess.shape
+        nothing = np.zeros((w, 1, 0))
+
+        def jacobian(theta: np.ndarray, local: np.ndarray) -> Any:
+            r, J = self._jacobian(setup, jnp.asarray(local, self.dtype), self.seen_data)
+            r, J = np.array(r, float), np.array(J, float)
+            # A window that leaves the finite numbers keeps its measured state.
+            lost = ~(np.isfinite(r).all(1) & np.isfinite(J).all((1, 2)))
+            r[lost], J[lost] = 0.0, 0.0
+            return r, np.broadcast_to(nothing, (w, r.shape[1], 0)), J
+
+        empty = np.zeros(0)
+        bounds = Bounded(empty, empty, empty, np.ones(0), _local_std(self.problem))
+        point = levenberg_marquardt(
+            lambda t, l: jacobian(t, l)[0],
+            jacobian,
+            Point(empty, guess, np.inf, 1e-3),
+            bounds,
+            LevenbergMarquardt(iterations=LOCAL_ITERATIONS, cost_tolerance=1e-4),
+        )
+        return point.local
+
+    def run(self, setup: Setup, local: np.ndarray) -> _Run:
+        """Simulate every window."""
+        read, error, q = self._predict(setup, jnp.asarray(local, self.dtype), self.data)
+        return _Run([np.asarray(x) for x in read], [np.asarray(e) for e in error], np.asarray(q))
+
+
+def _local_std(problem: Problem) -> np.ndarray:
+    from graftsim.identify.fit import make_bounds
+
+    return make_bounds(problem).local_std
+
+
+def _first_half(time: np.ndarray, length: float, is_held: np.ndarray) -> np.ndarray:
+    """Samples that initial states may see: all of fitted windows, the first half of held-out ones."""
+    return np.where(is_held[:, None], time <= length / 2, True)
+
+
+def _join(a: Windows, b: Windows) -> Windows:
+    """Two sets of windows in one, samples padded to the same number."""
+
+    def pad(x: np.ndarray, n: int) -> np.ndarray:
+        extra = n - x.shape[1]
+        width = [(0, 0), (0, extra)] + [(0, 0)] * (x.ndim - 2)
+        mode = "constant" if x.dtype == bool else "edge"
+        return np.pad(x, width, mode=mode) if extra else x  # type: ignore[call-overload]
+
+    def both(xs: tuple[np.ndarray, ...], ys: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        out = []
+        for x, y in zip(xs, ys, strict=True):
+            n = max(x.shape[1], y.shape[1])
+            out.append(np.concatenate([pad(x, n), pad(y, n)]))
+        return tuple(out)
+
+    return Windows(
+        a.recording + b.recording,
+        np.concatenate([a.start, b.start]),
+        np.concatenate([a.controls, b.controls]),
+        np.concatenate([a.q0, b.q0]),
+        np.concatenate([a.qd0, b.qd0]),
+        both(a.time, b.time),
+        both(a.value, b.value),
+        both(a.mask, b.mask),
+    )
+
+
+def _traces(
+    problem: Problem, windows: Windows, is_held: np.ndarray, before: _Run, after: _Run
+) -> tuple[Trace, ...]:
+    traces = []
+    for i, spec in enumerate(problem.setup.sensors.specs):
+        # Of a pose, the position is what a curve can show.
+        width = 3 if spec.kind == "link.pose" else None
+        for w in range(len(windows)):
+            mask = windows.mask[i][w]
+            if not mask.any():
+                continue
+            traces.append(
+                Trace(
+                    windows.recording[w],
+                    spec.channel,
+                    UNITS[spec.kind].split(",")[0],
+                    bool(is_held[w]),
+                    w,
+                    windows.start[w] + windows.time[i][w][mask],
+                    windows.value[i][w][mask][:, :width],
+                    before.read[i][w][mask][:, :width],
+                    after.read[i][w][mask][:, :width],
+                )
+            )
+    return tuple(traces)
+
+
+def _replays(
+    problem: Problem, windows: Windows, is_held: np.ndarray, after: _Run
+) -> tuple[Replay, ...]:
+    """A few windows to look at in three dimensions: held-out ones first."""
+    tree = problem.simulator.model.tree
+    by_name = {r.name: r for r in (*problem.recordings, *problem.heldout)}
+    chosen = [*np.flatnonzero(is_held)[:REPLAYS], *np.flatnonzero(~is_held)[:REPLAYS]]
+    out = []
+    for w in chosen:
+        full = {r.name: r for r in problem.recordings} | {}
+        recording = full.get(windows.recording[w], by_name[windows.recording[w]])
+        time = problem.dt * np.arange(windows.steps + 1)
+        measured = None
+        if not unmeasured(problem.simulator.model, recording) and tree.nq == tree.nv:
+            at = windows.start[w] + time
+            columns = [recording[f"joint.q[{d}]"] for d in tree.dofs]
+            measured = np.stack([np.interp(at, c.time, c.values[:, 0]) for c in columns], -1)
+        kind = "held out" if is_held[w] else "fitted"
+        name = f"{windows.recording[w]} at {windows.start[w]:.2f} s ({kind})"
+        out.append(Replay(name, time, measured, after.q[w]))
+    return tuple(out)
+
+
+def warnings(
+    problem: Problem,
+    point: Point,
+    info: Information,
+    rows: tuple[ParameterRow, ...],
+    judged: Judged,
+    r: np.ndarray,
+) -> tuple[str, ...]:
+    """What a careful engineer would say about this fit, in sentences."""
+    said: list[str] = []
+    if point.outcome == "iteration limit":
+        said.append("The solver reached its limit of iterations before it converged.")
+    if point.outcome in ("stalled", "non-finite"):
+        said.append(f"The solver ended as '{point.outcome}': these numbers are not a minimum.")
+    size = float(np.sqrt(info.variance_ratio))
+    if size > 3:
+        said.append(
+            f"What the model leaves is {size:.1f} times the sensor noise: it lacks an effect, or the "
+            "noise is underestimated. Intervals are widened accordingly, but assume nothing is missing."
+        )
+    for row in rows:
+        if row.status == "on its bound":
+            said.append(f"{row.name} ended on its bound, {row.value:.6g} {row.unit}.")
+        elif row.status == "no effect at the solution":
+            said.append(f"{row.name} has no effect at the solution.")
+    for e in judged.errors:
+        if np.isfinite(e.heldout_after) and not e.heldout_after < e.heldout_before:
+            said.append(
+                f"{e.channel}: the held-out error did not fall "
+                f"({e.heldout_before:.3g} to {e.heldout_after:.3g} {e.unit})."
+            )
+        elif np.isfinite(e.heldout_after) and e.heldout_after > 3 * e.train_after:
+            said.append(
+                f"{e.channel}: the held-out error is {e.heldout_after / e.train_after:.1f} times the "
+                "fitted one; the model may not carry over."
+            )
+    for recording in problem.recordings:
+        said += [f"{recording.name}: {note}" for note in recording.notes]
+    return tuple(dict.fromkeys(said))

@@ -1,0 +1,163 @@
+"""From parameters to residuals: simulate each window, read the sensors, compare, whiten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.dynamics.actuation import settled_act
+from graftsim.dynamics.mechanism import prepare
+from graftsim.engine.integrators import move
+from graftsim.engine.simulator import Trajectory, scan_steps
+from graftsim.identify.parameters import Parameters, Setup
+from graftsim.identify.sensors import KINDS, mismatch, readings
+from graftsim.identify.windows import Windows
+from graftsim.model.fuse import fuse
+from graftsim.model.state import State
+
+
+class Data(NamedTuple):
+    """Windows as arrays, the leading axis the window: what the compiled functions take."""
+
+    controls: Any
+    q0: Any
+    qd0: Any
+    time: tuple[Any, ...]
+    value: tuple[Any, ...]
+    weight: tuple[Any, ...]
+
+
+def as_data(windows: Windows, sigma: list[np.ndarray], dtype: Any) -> Data:
+    """Arrays of windows; weights [w, n, r] are 1/sigma where there is a sample, else 0."""
+
+    def array(x: np.ndarray) -> Any:
+        return jnp.asarray(x, dtype)
+
+    return Data(
+        controls=array(windows.controls),
+        q0=array(windows.q0),
+        qd0=array(windows.qd0),
+        time=tuple(array(t) for t in windows.time),
+        value=tuple(array(v) for v in windows.value),
+        weight=tuple(
+            array(mask[..., None] / s) for mask, s in zip(windows.mask, sigma, strict=True)
+        ),
+    )
+
+
+def huber(r: Float[Array, "*n"], k: float) -> Float[Array, "*n"]:
+    """Residual whose square is twice Huber's loss: r inside k, growing like a root outside."""
+    size = jnp.abs(r)
+    outside = size > k
+    root = jnp.sqrt(jnp.where(outside, 2 * k * size - k * k, 1.0))
+    return jnp.where(outside, jnp.sign(r) * root, r)
+
+
+def simulate(setup: Setup, window: Data, local: Float[Array, " s"]) -> Trajectory:
+    """Roll-out of one window; `local` is the displacement of its initial state (positions, rates)."""
+    simulator = setup.simulator
+    tree, actuator = simulator.model.tree, simulator.model.actuator
+    q0, qd0 = window.q0, window.qd0
+    if local.shape[0]:
+        q0 = move(fuse(simulator.model).tree, q0, local[: tree.nv], jnp.ones((), q0.dtype))
+        qd0 = qd0 + local[tree.nv :]
+    # Lagged actuators start settled on the first command.
+    state = State(q=q0, qd=qd0, act=settled_act(actuator, window.controls[0]))
+    return scan_steps(simulator, state, window.controls, setup.sensors.needs)
+
+
+def predict(setup: Setup, window: Data, local: Float[Array, " s"]) -> list[Float[Array, "n d"]]:
+    """What each sensor reads at the times of its samples."""
+    trajectory = simulate(setup, window, local)
+    m = prepare(fuse(setup.simulator.model))
+    recorded = {
+        k: jnp.concatenate([v, v[-1:]]) for k, v in trajectory.recorded.items()
+    }
+    read = readings(setup.sensors, m, trajectory.q, trajectory.qd, recorded)
+    steps, dt = window.controls.shape[0], setup.simulator.dt
+    out = []
+    for i, (values, time) in enumerate(zip(read, window.time, strict=True)):
+        x = (time - setup.sensors.delay[i]) / dt
+        low = jnp.clip(jnp.floor(x), 0, steps - 1).astype(int)
+        out.append(values[low] + (x - low)[:, None] * (values[low + 1] - values[low]))
+    return out
+
+
+def window_residual(
+    setup: Setup, window: Data, local: Float[Array, " s"], huber_width: float | None
+) -> Float[Array, " m"]:
+    """Whitened residuals of one window, all sensors in a row; zero where there is no sample."""
+    parts = []
+    read = predict(setup, window, local)
+    for spec, r, value, weight in zip(
+        setup.sensors.specs, read, window.value, window.weight, strict=True
+    ):
+        parts.append((mismatch(spec, r, value) * weight).reshape(-1))
+    r = jnp.concatenate(parts)
+    return r if huber_width is None else huber(r, huber_width)
+
+
+def residual_width(setup: Setup) -> list[int]:
+    """Residuals a sample of each sensor."""
+    return [KINDS[s.kind][1] for s in setup.sensors.specs]
+
+
+class Compiled(NamedTuple):
+    """Residuals and Jacobians over all windows, compiled; NumPy in and out."""
+
+    residual: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    jacobian: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def compile_residuals(
+    setup: Setup, parameters: Parameters | None, data: Data, huber_width: float | None
+) -> Compiled:
+    """Functions of (theta [p], local [w, s]) for the solver; `parameters` None leaves theta unused.
+
+    The Jacobian is forward mode: one pass carries p + s tangents of every window.
+    """
+    dtype = setup.simulator.dt.dtype
+
+    def one(x: Array, p: int, window: Data) -> Array:
+        changed = setup if parameters is None else parameters.apply(setup, x[:p])
+        return window_residual(changed, window, x[p:], huber_width)
+
+    def residual(theta: Array, local: Array, data: Data) -> Array:
+        return jax.vmap(lambda l, w: one(jnp.concatenate([theta, l]), theta.shape[0], w))(
+            local, data
+        )
+
+    def jacobian(theta: Array, local: Array, data: Data) -> tuple[Array, Array]:
+        def single(l: Array, w: Data) -> tuple[Array, Array]:
+            x = jnp.concatenate([theta, l])
+
+            def f(y: Array) -> tuple[Array, Array]:
+                r = one(y, theta.shape[0], w)
+                return r, r
+
+            J, r = jax.jacfwd(f, has_aux=True)(x)
+            return r, J
+
+        return jax.vmap(single)(local, data)
+
+    run_residual, run_jacobian = jax.jit(residual), jax.jit(jacobian)
+
+    def arrays(theta: np.ndarray, local: np.ndarray) -> tuple[Array, Array]:
+        return jnp.asarray(theta, dtype), jnp.asarray(local, dtype)
+
+    def residual_np(theta: np.ndarray, local: np.ndarray) -> np.ndarray:
+        return np.asarray(run_residual(*arrays(theta, local), data), float)
+
+    def jacobian_np(
+        theta: np.ndarray, local: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r, J = run_jacobian(*arrays(theta, local), data)
+        J = np.asarray(J, float)
+        return np.asarray(r, float), J[..., : len(theta)], J[..., len(theta) :]
+
+    return Compiled(residual_np, jacobian_np)

@@ -1,0 +1,190 @@
+"""What is in a model, as plain data for `--json` and as tables for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graftsim.io.numbers import SIZES, floats
+from graftsim.model.model import Model
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PASSIVE = ("lower", "upper", "damping", "friction", "stiffness", "armature")
+
+
+def describe_dict(model: Model) -> dict[str, Any]:
+    """Everything of a model in lists and numbers that JSON can hold (no infinities: None).
+
+    SI units, rad. Keys: name, counts, total_mass, gravity, links, joints (one row a degree of
+    freedom), actuators, shapes, frames, notes (what was skipped or assumed, and why).
+    """
+    t, j = model.tree, model.joint
+    parents = [t.links[p] if p >= 0 else "world" for p in t.parent]
+    links = [
+        {
+            "name": t.links[i],
+            "parent": parents[i],
+            "joint": t.joints[i],
+            "type": t.types[i],
+            "depth": int(t.depth[i]),
+            "mass": _plain(model.link.mass[i]),
+            "com": _plain(model.link.com[i]),
+            "inertia": _plain(model.link.inertia[i]),
+        }
+        for i in range(t.nl)
+    ]
+    joints = [
+        {
+            "dof": t.dofs[row],
+            "type": t.types[i],
+            "unit": t.dof_units[row],
+            "axis": _plain(j.axis[i])
+            if t.types[i] in ("revolute", "prismatic", "planar")
+            else None,
+            **{k: _plain(getattr(j, k)[row]) for k in PASSIVE},
+        }
+        for row, i in enumerate(t.link_of_dof)
+    ]
+    a, g, f = model.actuator, model.geom, model.frame
+    numbers = (
+        "gear",
+        "gain",
+        "kp",
+        "kd",
+        "control_lower",
+        "control_upper",
+        "force_lower",
+        "force_upper",
+    )
+    actuators = [
+        {"name": a.names[k], "kind": a.kinds[k], "dof": t.dofs[a.dof[k]]}
+        | {n: _plain(getattr(a, n)[k]) for n in numbers}
+        | {"time_constant": _plain(a.time_constant[k]) if a.lagged[k] else None}
+        for k in range(a.nu)
+    ]
+    owner = (*t.links, "world")  # index -1 is the world
+    shapes = [
+        {
+            "name": g.names[k],
+            "kind": g.kinds[k],
+            "link": owner[g.link[k]],
+            "size": _plain(g.size[k][: SIZES.get(g.kinds[k], 0)]),
+            "position": _plain(g.position[k]),
+            "rotation": _plain(g.rotation[k]),
+            "corners": len(g.vertices[k]),
+        }
+        for k in range(len(g.names))
+    ]
+    frames = [
+        {
+            "name": f.names[k],
+            "link": owner[f.link[k]],
+            "position": _plain(f.position[k]),
+            "rotation": _plain(f.rotation[k]),
+        }
+        for k in range(len(f.names))
+    ]
+    return {
+        "name": model.name,
+        "counts": {
+            "links": t.nl,
+            "moving_joints": sum(k != "fixed" for k in t.types),
+            "nq": t.nq,
+            "nv": t.nv,
+            "nu": a.nu,
+        },
+        "total_mass": _plain(floats(model.link.mass).sum()),
+        "gravity": _plain(model.world.gravity),
+        "links": links,
+        "joints": joints,
+        "actuators": actuators,
+        "shapes": shapes,
+        "frames": frames,
+        "notes": list(model.notes),
+    }
+
+
+def describe(model: Model) -> str:
+    """The same as text without colours: the tree, tables, and what was skipped and why."""
+    from rich.console import Console
+
+    console = Console(width=120, color_system=None, highlight=False)
+    with console.capture() as capture:
+        print_description(model, console)
+    return capture.get()
+
+
+def print_description(model: Model, console: Console) -> None:
+    """Print a description to a rich console."""
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.tree import Tree as Branch
+
+    d = describe_dict(model)
+    c = d["counts"]
+    console.print(
+        f"[bold]{escape(model.name)}[/]  {c['links']} links, {c['moving_joints']} moving joints, "
+        f"{c['nv']} degrees of freedom (nq {c['nq']}), {c['nu']} actuators, "
+        f"{d['total_mass']:.6g} kg, gravity {_vector(d['gravity'])} m/s^2"
+    )
+    top = Branch("world")
+    branches = {"world": top}
+    for x in d["links"]:
+        weight = f"{x['mass']:.6g} kg, com {_vector(x['com'])} m" if x["mass"] else "massless"
+        label = (
+            f"[bold]{escape(x['name'])}[/]  {x['type']} '{escape(x['joint'])}'  [dim]{weight}[/]"
+        )
+        branches[x["name"]] = branches[x["parent"]].add(label)
+    console.print(top)
+
+    def table(title: str, rows: list[dict[str, Any]], columns: dict[str, str]) -> None:
+        if not rows:
+            return
+        # A column in which no row says anything is left out.
+        shown = {k: v for k, v in columns.items() if any(r[k] not in (None, 0.0) for r in rows)}
+        t = Table(title=title, title_justify="left", title_style="bold")
+        for key, head in shown.items():
+            numeric = any(isinstance(r[key], int | float) for r in rows)
+            t.add_column(head, justify="right" if numeric else "left")
+        for r in rows:
+            t.add_row(*(escape(_cell(r[k])) for k in shown))
+        console.print(t)
+
+    units = "N m and rad, or N and m"
+    table(
+        f"Joints ({units})",
+        d["joints"],
+        {"dof": "joint", "type": "type", "axis": "axis"} | {k: k for k in PASSIVE},
+    )
+    heads = {k: k for k in (d["actuators"] or [{}])[0]}
+    table("Actuators", d["actuators"], heads)
+    keys = {"name": "shape", "kind": "kind", "link": "link", "size": "size (m)"}
+    table("Shapes", d["shapes"], keys | {"position": "position (m)", "corners": "corners"})
+    table("Frames", d["frames"], {"name": "frame", "link": "link", "position": "position (m)"})
+    if model.notes:
+        console.print("[bold]Skipped, assumed, or different here[/]")
+        for note in model.notes:
+            console.print(f"- {escape(note)}", soft_wrap=False)
+
+
+def _plain(values: Any) -> Any:
+    """Numbers as Python floats and lists; infinite ones as None."""
+    array = floats(values)
+    if array.ndim:
+        return [_plain(x) for x in array]
+    return float(array) if np.isfinite(array) else None
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return _vector(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _vector(values: list[float]) -> str:
+    return "(" + " ".join(f"{v:.5g}" for v in values) + ")"

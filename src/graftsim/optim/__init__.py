@@ -1,0 +1,1 @@
+"""Optimisers: pure functions of parameters, with no notion of a robot."""

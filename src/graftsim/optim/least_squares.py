@@ -1,0 +1,217 @@
+"""Levenberg-Marquardt for residuals in independent groups, each with unknowns of its own.
+
+The groups are windows of recordings, their own unknowns the initial states. The Jacobian is then an
+arrowhead, [J_theta,w | 0 .. J_local,w .. 0], and eliminating each window's unknowns (Schur complement,
+as in bundle adjustment) leaves a system in theta alone, however many windows there are:
+
+    S = sum_w (A_w - B_w C_w^-1 B_w^T),   A = J_t^T J_t, B = J_t^T J_l, C = J_l^T J_l.
+
+Bounds are kept by an active set: a parameter on its bound is held only while the gradient pushes it
+outwards. Damping follows Nielsen (1999), scaled by the largest diagonal seen (More 1978). NumPy,
+float64: these systems are small and outside the compiled step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+Residual = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Jacobian = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class LevenbergMarquardt:
+    """Options. Tolerances are relative: of the cost, of the step, of the scaled gradient."""
+
+    iterations: int = 50
+    cost_tolerance: float = 1e-7
+    step_tolerance: float = 1e-8
+    gradient_tolerance: float = 1e-8
+    damping: float = 1e-3
+    damping_limit: float = 1e12
+
+
+@dataclass(frozen=True)
+class Point:
+    """State of the solver: all that a resumed run needs."""
+
+    theta: np.ndarray
+    local: np.ndarray
+    cost: float
+    damping: float
+    growth: float = 2.0
+    iteration: int = 0
+    scale: np.ndarray | None = None
+    outcome: str = ""
+
+
+class Normal(NamedTuple):
+    """Gradient and Gauss-Newton blocks at a point."""
+
+    g: np.ndarray
+    g_local: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    columns: np.ndarray
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Bounds and Gaussian priors of theta [p], and the weak prior of local unknowns [s]."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    prior_mean: np.ndarray
+    prior_std: np.ndarray
+    local_std: np.ndarray
+
+    def prior_cost(self, theta: np.ndarray, local: np.ndarray) -> float:
+        """Half the squared, whitened distances from the priors."""
+        d = (theta - self.prior_mean) / self.prior_std
+        return 0.5 * float(d @ d) + 0.5 * float(np.sum((local / self.local_std) ** 2))
+
+
+def normal_equations(
+    r: np.ndarray, J_t: np.ndarray, J_l: np.ndarray, theta: np.ndarray, local: np.ndarray, b: Bounded
+) -> Normal:
+    """Gauss-Newton blocks of residuals [w, m], Jacobians [w, m, p], [w, m, s] and the priors."""
+    w_prior, w_local = b.prior_std**-2, b.local_std**-2
+    A = np.einsum("wmp,wmq->pq", J_t, J_t)
+    return Normal(
+        g=np.einsum("wmp,wm->p", J_t, r) + w_prior * (theta - b.prior_mean),
+        g_local=np.einsum("wms,wm->ws", J_l, r) + w_local * local,
+        A=A + np.diag(w_prior),
+        B=np.einsum("wmp,wms->wps", J_t, J_l),
+        C=np.einsum("wms,wmt->wst", J_l, J_l) + np.diag(w_local),
+        columns=np.diag(A).copy(),
+    )
+
+
+def solve_step(
+    n: Normal, damping: float, scale: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Damped step (theta, local) over the free parameters, and the decrease it predicts."""
+    p, s = n.A.shape[0], n.C.shape[-1]
+    C = n.C + damping * _diagonals(n.C)
+    if s:
+        C_inv = np.linalg.inv(C)
+        BC = n.B @ C_inv
+        S = n.A + damping * np.diag(scale) - np.einsum("wps,wqs->pq", BC, n.B)
+        rhs = -n.g + np.einsum("wps,ws->p", BC, n.g_local)
+    else:
+        S, rhs = n.A + damping * np.diag(scale), -n.g
+    step = np.zeros(p)
+    if free.any():
+        root = np.sqrt(scale[free])
+        scaled = S[np.ix_(free, free)] / np.outer(root, root)
+        step[free] = np.linalg.lstsq(scaled, rhs[free] / root, rcond=1e-15)[0] / root
+    if s:
+        inner = -n.g_local - np.einsum("wps,p->ws", n.B, step)
+        local = np.einsum("wst,wt->ws", C_inv, inner)
+    else:
+        local = np.zeros_like(n.g_local)
+    quadratic = step @ n.A @ step + np.einsum("ws,wst,wt->", local, n.C, local)
+    cross = 2 * np.einsum("p,wps,ws->", step, n.B, local)
+    linear = n.g @ step + np.sum(n.g_local * local)
+    return step, local, -float(linear + 0.5 * (quadratic + cross))
+
+
+def levenberg_marquardt(
+    residual: Residual,
+    jacobian: Jacobian,
+    start: Point,
+    bounds: Bounded,
+    options: LevenbergMarquardt,
+    callback: Callable[[Point, float], None] | None = None,
+) -> Point:
+    """Minimise half the sum of squares of residuals [w, m] over theta [p] and local [w, s].
+
+    `jacobian` returns (r, J_theta, J_local). `callback(point, gradient)` runs after each iteration.
+    The returned point's outcome is "converged", "stalled" (no step decreases the cost),
+    "iteration limit" or "non-finite" (the start itself cannot be evaluated).
+    """
+    point = start
+    while True:
+        r, J_t, J_l = jacobian(point.theta, point.local)
+        cost = 0.5 * float(np.sum(r * r)) + bounds.prior_cost(point.theta, point.local)
+        if not (np.isfinite(cost) and np.isfinite(J_t).all() and np.isfinite(J_l).all()):
+            return replace(point, cost=cost, outcome="non-finite")
+        point = replace(point, cost=cost)
+        n = normal_equations(r, J_t, J_l, point.theta, point.local, bounds)
+        scale = np.diag(n.A).copy()
+        scale = scale if point.scale is None else np.maximum(scale, point.scale)
+        scale = np.where(scale > 0, scale, 1.0)
+        outward = ((point.theta <= bounds.lower) & (n.g > 0)) | (
+            (point.theta >= bounds.upper) & (n.g < 0)
+        )
+        free = ~outward
+        gradient = _gradient_size(n, scale, free, cost)
+        if callback is not None:
+            callback(point, gradient)
+        if gradient < options.gradient_tolerance:
+            return replace(point, outcome="converged")
+        if point.iteration >= options.iterations:
+            return replace(point, outcome="iteration limit")
+        point = _search(residual, n, replace(point, scale=scale), bounds, options, free)
+        if point.outcome:
+            return point
+
+
+def _search(
+    residual: Residual,
+    n: Normal,
+    point: Point,
+    bounds: Bounded,
+    options: LevenbergMarquardt,
+    free: np.ndarray,
+) -> Point:
+    """Raise the damping until a step lowers the cost."""
+    damping, growth = point.damping, point.growth
+    assert point.scale is not None
+    while damping < options.damping_limit:
+        step, local_step, predicted = solve_step(n, damping, point.scale, free)
+        theta = np.clip(point.theta + step, bounds.lower, bounds.upper)
+        local = point.local + local_step
+        r = residual(theta, local)
+        cost = 0.5 * float(np.sum(r * r)) + bounds.prior_cost(theta, local)
+        if np.isfinite(cost) and cost < point.cost:
+            ratio = (point.cost - cost) / max(predicted, 1e-300)
+            damping = max(damping * max(1 / 3, 1 - (2 * min(ratio, 1.0) - 1) ** 3), 1e-15)
+            small_step = np.all(
+                np.abs(theta - point.theta) <= options.step_tolerance * (np.abs(theta) + 1e-12)
+            )
+            small_gain = point.cost - cost <= options.cost_tolerance * point.cost
+            done = small_gain and (ratio > 0.25 or small_step)
+            return replace(
+                point,
+                theta=theta,
+                local=local,
+                cost=cost,
+                damping=damping,
+                growth=2.0,
+                iteration=point.iteration + 1,
+                outcome="converged" if done else "",
+            )
+        if 0 <= predicted <= 1e-14 * point.cost:
+            return replace(point, outcome="converged")
+        damping, growth = damping * growth, growth * 2
+    return replace(point, outcome="stalled")
+
+
+def _diagonals(C: np.ndarray) -> np.ndarray:
+    d = np.einsum("wss->ws", C)
+    return np.eye(C.shape[-1]) * np.where(d > 0, d, 1.0)[:, None, :]
+
+
+def _gradient_size(n: Normal, scale: np.ndarray, free: np.ndarray, cost: float) -> float:
+    """Largest cosine between the residual and a column of the Jacobian (More's test)."""
+    size = np.sqrt(max(2 * cost, 1e-300))
+    g = np.abs(n.g[free]) / np.sqrt(scale[free]) / size
+    d = np.sqrt(np.maximum(np.einsum("wss->ws", n.C), 1e-300))
+    local = np.abs(n.g_local) / d / size
+    return float(max(g.max(initial=0.0), local.max(initial=0.0)))

@@ -1,0 +1,54 @@
+"""What `graftsim inspect` shows: the tree, tables, and what was skipped."""
+
+import json
+
+import numpy as np
+
+from graftsim.io.describe import describe, describe_dict
+from graftsim.model import Builder
+
+
+def machine():
+    b = Builder("machine", notes=["<gazebo> in line 3: skipped"])
+    b.link("base", joint="free", joint_name="root", mass=2.5, inertia=1.0)
+    b.link("arm", "base", axis=(0, 1, 0), mass=0.5, com=(0, 0, 0.25), inertia=0.01, upper=1.5)
+    b.link("tool[x]", "arm", joint="fixed")
+    b.frame("tip", "tool[x]", (0, 0, 0.1)).geom("sphere", 0.1, "arm", name="bob")
+    b.actuator("motor", "arm", gear=3.0, force_range=(-2, 2), time_constant=0.01)
+    return b.build()
+
+
+def test_dictionary_is_plain_json():
+    """Infinite limits are null; sizes have as many numbers as the shape."""
+    d = json.loads(json.dumps(describe_dict(machine()), allow_nan=False))
+    assert d["counts"] == {"links": 3, "moving_joints": 2, "nq": 8, "nv": 7, "nu": 1}
+    assert d["total_mass"] == 3.0
+    assert d["links"][1]["parent"] == "base" and d["links"][1]["com"] == [0, 0, 0.25]
+    arm = d["joints"][6]
+    assert (arm["dof"], arm["axis"], arm["lower"], arm["upper"]) == ("arm", [0, 1, 0], None, 1.5)
+    assert d["actuators"][0]["time_constant"] == 0.01 and d["actuators"][0]["force_upper"] == 2
+    assert d["shapes"][0]["size"] == [0.1] and d["frames"][0]["link"] == "tool[x]"
+    assert d["notes"] == ["<gazebo> in line 3: skipped"]
+
+
+def test_text_shows_all_parts():
+    """Tree, masses, tables, notes; names with brackets are not taken for markup."""
+    text = describe(machine())
+    for words in (
+        *("machine", "3 kg", "└── base", "free 'root'", "0.5 kg, com (0 0 0.25) m", "tool[x]"),
+        *("massless", "root.rz", "arm", "1.5", "motor", "torque", "bob", "sphere", "tip"),
+        "- <gazebo> in line 3: skipped",
+    ):
+        assert words in text, (words, text)
+    assert "stiffness" not in text  # a column that says nothing is left out
+
+
+def test_assets(assets_dir):
+    """Every asset can be described."""
+    from graftsim.io.load import load
+
+    for path in sorted([*assets_dir.glob("*/*.urdf"), *assets_dir.glob("*/*.xml")]):
+        model = load(path)
+        d = describe_dict(model)
+        np.testing.assert_allclose(d["total_mass"], model.link.mass.sum())
+        assert model.name in describe(model)
