@@ -9,7 +9,10 @@ URDF = (
     '<robot name="r"><link name="base"><inertial><mass value="1"/>'
     '<inertia ixx="1" iyy="1" izz="1"/></inertial></link></robot>'
 )
-MJCF = '<mujoco model="m"><worldbody><body name="b"><joint/><geom size="1"/></body></worldbody></mujoco>'
+MJCF = (
+    '<mujoco model="m"><worldbody><body name="b"><joint/><geom size="1"/></body></worldbody>'
+    "</mujoco>"
+)
 
 
 def put(tmp_path, text, name="robot.xml"):

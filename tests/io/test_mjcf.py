@@ -1,9 +1,10 @@
 """MJCF files: the compiled arrays of MuJoCo become the same dynamics, or a refusal by name."""
 
+import equinox as eqx
 import mujoco
 import numpy as np
 import pytest
-from oracle import assert_same
+from oracle import assert_same, random_state
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf import read_mjcf
@@ -49,18 +50,15 @@ RICH = """
 def test_several_joints_anchors_references_springs(tmp_path):
     """Chains of joints off the origin, with ref and springs: MuJoCo's forces to 1e-9."""
     model, mj = both(write(tmp_path, RICH))
-    frictionless = model
     assert model.tree.dofs[6:9] == ("a", "s", "b")
     joint = model.joint
     assert float(joint.friction[6]) == 0.1
-    import equinox as eqx
-
     frictionless = eqx.tree_at(lambda m: m.joint.friction, model, 0 * joint.friction)
     assert_same(frictionless, mj, rtol=1e-9)
 
 
 def test_names_of_a_chain(tmp_path):
-    """Intermediate links are body/joint, the last one has the body's name; unnamed joints get one."""
+    """Intermediate links are body/joint, the last has the body's name; unnamed joints get one."""
     model, _ = both(write(tmp_path, RICH))
     assert model.tree.links == (
         *("trunk", "upper/a", "upper/s", "upper", "plate", "wrist", "cart/cart/joint0", "cart"),
@@ -71,13 +69,11 @@ def test_names_of_a_chain(tmp_path):
 
 
 def test_intermediate_frames_and_poses(tmp_path):
-    """Poses of bodies, sites and shapes in the world are MuJoCo's, anchors and references included."""
+    """Poses of bodies, sites and shapes are MuJoCo's, anchors and references included."""
     from graftsim.dynamics import frame_pose, link_poses
 
     model, mj = both(write(tmp_path, RICH))
     rng = np.random.default_rng(1)
-    from oracle import random_state
-
     q, _ = random_state(model, rng)
     data = mujoco.MjData(mj)
     data.qpos[:] = q
@@ -114,8 +110,10 @@ def test_swimmer_assets(assets_dir, n):
 
 
 ARM = (
-    '<body name="arm"><joint name="j" axis="0 1 0" {joint}/><geom name="g" size=".1" {geom}/></body>'
-    '<body name="ball"><joint name="b" type="ball"/><geom size=".1"/></body>'
+    '<body name="arm"><joint name="j" axis="0 1 0" {joint}/><geom name="g" size=".1" {geom}/>'
+    "</body>"
+    '<body name="ball"><joint name="b" type="ball"/><geom size=".1" pos="0 .1 .2"/>'
+    "</body>"
 )
 
 
@@ -179,7 +177,7 @@ def test_actuator_lag_and_joint_force_range(tmp_path):
 
 
 REFUSED_ACTUATORS = {
-    '<muscle name="x" joint="j"/>': "dyntype 'muscle'",
+    '<muscle name="x" joint="j" lengthrange="0 1"/>': "dyntype 'muscle'",
     '<intvelocity name="x" joint="j" kp="1" actrange="-1 1"/>': "dyntype 'integrator'",
     '<damper name="x" joint="j" kv="1" ctrlrange="0 1"/>': "gaintype 'affine'",
     '<general name="x" joint="j" gainprm="1" biastype="affine" biasprm="0 -3 0"/>': "biasprm",
@@ -204,19 +202,19 @@ def test_other_actuators_are_refused_by_name(tmp_path, text):
 
 REFUSED = {
     "equality": (
-        dict(rest='<equality><joint name="e" joint1="j" polycoef="0 0 0 0 0"/></equality>'),
+        {"rest": '<equality><joint name="e" joint1="j" polycoef="0 0 0 0 0"/></equality>'},
         "equality constraint 'e'",
     ),
     "tendon": (
-        dict(rest='<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'),
+        {"rest": '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'},
         "tendon 't'",
     ),
     "gravcomp": (
-        dict(body='<body name="a" gravcomp="1"><joint/><geom size=".1"/></body>'),
+        {"body": '<body name="a" gravcomp="1"><joint/><geom size=".1"/></body>'},
         "gravity compensation (gravcomp) of body 'a'",
     ),
-    "stiffness": (dict(joint='stiffness="1 2"'), "nonlinear stiffness of joint 'j'"),
-    "damping": (dict(joint='damping="1 2"'), "nonlinear damping of joint 'j'"),
+    "stiffness": ({"joint": 'stiffness="1 2"'}, "nonlinear stiffness of joint 'j'"),
+    "damping": ({"joint": 'damping="1 2"'}, "nonlinear damping of joint 'j'"),
 }
 
 

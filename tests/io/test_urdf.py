@@ -256,12 +256,15 @@ def test_F7_inertial_with_rotation_and_products(tmp_path):
     """Exact: equal to R I R^T and to MuJoCo's and Pinocchio's dynamics to 1e-12."""
     inertial = (
         '<inertial><origin xyz="0.1 -0.2 0.3" rpy="0.4 -0.5 0.6"/><mass value="1.7"/>'
-        '<inertia ixx="0.03" iyy="0.04" izz="0.05" ixy="0.003" ixz="-0.002" iyz="0.004"/></inertial>'
+        '<inertia ixx="0.03" iyy="0.04" izz="0.05" ixy="0.003" ixz="-0.002" iyz="0.004"/>'
+        "</inertial>"
     )
+    origin = '<origin xyz=".1 .2 .3" rpy="1 2 3"/>'
+    limit = '<limit lower="-4" upper="4" effort="9" velocity="9"/>'
     path = write(
         tmp_path,
-        *(link("world", ""), joint("j", "world", "a", body='<axis xyz="1 2 3"/>')),
-        *(link("a", inertial), joint("k", "a", "b", body='<origin xyz=".1 .2 .3" rpy="1 2 3"/>')),
+        *(link("world", ""), joint("j", "world", "a", "revolute", f'<axis xyz="1 2 3"/>{limit}')),
+        *(link("a", inertial), joint("k", "a", "b", "revolute", f"{origin}{limit}")),
         link("b", inertial),
     )
     model = read_urdf(path)
@@ -283,7 +286,7 @@ def test_F7_inertial_with_rotation_and_products(tmp_path):
     pin = pytest.importorskip("pinocchio")
     from graftsim.dynamics import bias_forces, mass_matrix
 
-    other = pin.buildModelFromXML(path.read_text().replace("continuous", "revolute"))
+    other = pin.buildModelFromXML(path.read_text())
     data = other.createData()
     q, qd = np.array([0.3, -1.1]), np.array([0.7, -0.4])
     M = pin.crba(other, data, q)
@@ -372,12 +375,11 @@ def test_F8_limits_damping_friction_effort(tmp_path):
 
 
 def test_F8_limits_that_are_missing(tmp_path):
-    """revolute without limit is unlimited, with a note; lower alone makes upper 0; reversed refused."""
+    """Without limit: unlimited, with a note. Lower alone makes upper 0. Reversed: refused."""
 
     def read(kind, limit):
         body = f'<axis xyz="0 1 0"/>{limit}'
-        path = write(tmp_path, link("world", ""), joint("j", "world", "a", kind, body), link("a"))
-        return path
+        return write(tmp_path, link("world", ""), joint("j", "world", "a", kind, body), link("a"))
 
     model = read_urdf(read("revolute", ""))
     assert np.isinf(model.joint.upper[0]) and any("no <limit>" in n for n in model.notes)

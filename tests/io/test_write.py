@@ -22,7 +22,7 @@ def turned(*numbers):
 
 
 def body(k=1.0):
-    return dict(mass=1.2 * k, com=(0.1 / 3, 0.2, -0.1), inertia=np.array(SIX) * k)
+    return {"mass": 1.2 * k, "com": (0.1 / 3, 0.2, -0.1), "inertia": np.array(SIX) * k}
 
 
 def everything():
@@ -99,6 +99,19 @@ def test_mjcf_simulates_in_mujoco(tmp_path):
     mj = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
     smooth = eqx.tree_at(lambda m: m.joint.friction, model, 0 * model.joint.friction)
     assert_same(smooth, mj, rtol=1e-9)
+    data = mujoco.MjData(mj)
+    data.qpos[:] = random_state(model, np.random.default_rng(2))[0]
+    a = model.actuator
+    for k in range(a.nu):
+        if a.kinds[k] == "torque":
+            data.ctrl[:] = 0
+            mujoco.mj_forward(mj, data)
+            before = data.qfrc_actuator.copy()
+            data.ctrl[k] = 0.5
+            mujoco.mj_forward(mj, data)
+            expected = np.zeros(model.nv)
+            expected[a.dof[k]] = 0.5 * a.gear[k] * a.gain[k]
+            np.testing.assert_allclose(data.qfrc_actuator - before, expected, atol=1e-12)
 
 
 def test_mjcf_chain_of_massless_links_is_one_body(tmp_path):

@@ -57,6 +57,7 @@ def actuator_forces(
     """
     nv = qd.shape[0]
     if actuator.nu == 0:
+        scope.tap("actuator.force", c)
         return scope.tap("joint.tau_actuator", jnp.zeros(nv, qd.dtype))
     dof = np.array(actuator.dof)
     kinds = np.array(actuator.kinds)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from graftsim.dynamics.mechanism import Mechanism, assemble, prepare, rows
 from graftsim.model.model import Joints, Model
 from graftsim.model.tree import Tree
+from graftsim.spatial import safe
 from graftsim.taps import OFF, Tapper
 
 
@@ -44,6 +45,12 @@ def friction(joint: Joints, qd: Float[Array, " nv"]) -> Float[Array, " nv"]:
     """
     level = joint.friction + joint.stribeck * jnp.exp(-((qd / joint.stribeck_velocity) ** 2))
     return -level * jnp.tanh(qd / joint.friction_velocity)
+
+
+def friction_secant(joint: Joints, qd: Float[Array, " nv"]) -> Float[Array, " nv"]:
+    """-friction(qd)/qd >= 0 (N m s/rad, N s/m): the damping that would give the same force."""
+    level = joint.friction + joint.stribeck * jnp.exp(-((qd / joint.stribeck_velocity) ** 2))
+    return level * safe.tanh_ratio(qd / joint.friction_velocity) / joint.friction_velocity
 
 
 def limit(joint: Joints, q: Float[Array, " nv"], qd: Float[Array, " nv"]) -> Float[Array, " nv"]:

@@ -23,8 +23,11 @@ def acceleration(
     *,
     extra_armature: Float[Array, " nv"] | None = None,
     scope: Tapper,
-) -> Float[Array, " nv"]:
-    """Joint accelerations (rad/s^2, m/s^2) of a state under commands u."""
+) -> tuple[Float[Array, " nv"], Float[Array, " nu"]]:
+    """Joint accelerations (rad/s^2, m/s^2) of a state under commands u, and u as it was named.
+
+    The lags of the actuators must see the same commands as the actuators, so u goes back.
+    """
     q = scope.tap("state.q", state.q)
     qd = scope.tap("state.qd", state.qd)
     u = scope.tap("control.u", u)
@@ -45,4 +48,4 @@ def acceleration(
     armature = m.model.joint.armature
     if extra_armature is not None:
         armature = armature + extra_armature
-    return aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
+    return aba(m, motion, v, tau, f_ext, armature=armature, scope=scope), u

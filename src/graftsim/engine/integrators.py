@@ -5,14 +5,13 @@ from __future__ import annotations
 import abc
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.dynamics.actuation import next_act
 from graftsim.dynamics.mechanism import Mechanism, assemble, rows
-from graftsim.dynamics.passive import friction
+from graftsim.dynamics.passive import friction_secant
 from graftsim.engine.forces import acceleration
 from graftsim.model.state import State
 from graftsim.model.tree import Tree
@@ -36,6 +35,22 @@ def move(
     return assemble(pieces, index) if pieces else q
 
 
+def displacement_rate(
+    tree: Tree, d: Float[Array, " nv"], qd: Float[Array, " nv"]
+) -> Float[Array, " nv"]:
+    """Rate of the displacement d from a fixed position while the joints move with velocities qd."""
+    pieces, index = [], []
+    for kind, links in tree.groups:
+        if kind.nv == 0:
+            continue
+        dofs = np.concatenate([tree.v_index[i] for i in links])
+        dk = rows(d, dofs).reshape(len(links), kind.nv)
+        qdk = rows(qd, dofs).reshape(len(links), kind.nv)
+        pieces.append(kind.displacement_rate(dk, qdk).reshape(-1))
+        index.append(dofs)
+    return assemble(pieces, index) if pieces else qd
+
+
 class Integrator(eqx.Module):
     """How a state moves on by h seconds."""
 
@@ -57,16 +72,19 @@ class SemiImplicitEuler(Integrator):
         self, m: Mechanism, state: State, u: Float[Array, " nu"], h: Float[Array, ""], scope: Tapper
     ) -> State:
         """One step."""
-        qd = state.qd + h * acceleration(m, state, u, scope=scope)
+        qdd, u = acceleration(m, state, u, scope=scope)
+        qd = state.qd + h * qdd
         act = next_act(m.model.actuator, u, state.act, h)
         return State(q=move(m.tree, state.q, qd, h), qd=qd, act=act)
 
 
 class ImplicitDamping(Integrator):
-    """Semi-implicit Euler with the slopes of joint damping and dry friction taken implicitly.
+    """Semi-implicit Euler with joint damping and dry friction taken implicitly.
 
     (H + h D) qdd = tau - C, D diagonal and never negative: to the algorithm D is h D kg m^2 of armature.
-    Stable for any damping and any friction slope; with viscous damping alone it is MuJoCo's `Euler`.
+    Friction enters by its secant -friction(qd)/qd, not its slope: however steep it is and however
+    large the step, it slows a joint down without turning it round, so it never adds energy.
+    With viscous damping alone it is MuJoCo's `Euler`.
     """
 
     def advance(
@@ -74,38 +92,43 @@ class ImplicitDamping(Integrator):
     ) -> State:
         """One step."""
         joint = m.model.joint
-        _, slope = jax.jvp(lambda v: friction(joint, v), (state.qd,), (jnp.ones_like(state.qd),))
-        D = joint.damping + jnp.maximum(-slope, 0.0)
-        qdd = acceleration(m, state, u, extra_armature=h * D, scope=scope)
+        D = joint.damping + friction_secant(joint, state.qd)
+        qdd, u = acceleration(m, state, u, extra_armature=h * D, scope=scope)
         qd = state.qd + h * qdd
         act = next_act(m.model.actuator, u, state.act, h)
         return State(q=move(m.tree, state.q, qd, h), qd=qd, act=act)
 
 
 class RungeKutta4(Integrator):
-    """Classical fourth-order Runge-Kutta, positions moved on their manifold (as MuJoCo's RK4)."""
+    """Classical fourth-order Runge-Kutta for the displacement from the start of the step.
+
+    Averaging the body-frame velocities of the stages would leave quaternions with second order;
+    their displacement obeys r' = `rotation.rotvec_rate` (Munthe-Kaas 1998), and the order is four.
+    """
 
     def advance(
         self, m: Mechanism, state: State, u: Float[Array, " nu"], h: Float[Array, ""], scope: Tapper
     ) -> State:
         """One step; variables are named at its start."""
         tree, actuator = m.tree, m.model.actuator
+        k1, held = acceleration(m, state, u, scope=scope)
 
-        def stage(qd: Array, qdd: Array, fraction: float) -> State:
-            dt = fraction * h
+        def stage(d: Array, dv: Array, dt: Array) -> State:
             return State(
-                q=move(tree, state.q, qd, dt),
-                qd=state.qd + dt * qdd,
-                act=next_act(actuator, u, state.act, dt),
+                q=move(tree, state.q, d, jnp.ones_like(h)),
+                qd=state.qd + dv,
+                act=next_act(actuator, held, state.act, dt),
             )
 
-        k1 = acceleration(m, state, u, scope=scope)
-        s2 = stage(state.qd, k1, 0.5)
-        k2 = acceleration(m, s2, u, scope=scope.again())
-        s3 = stage(s2.qd, k2, 0.5)
-        k3 = acceleration(m, s3, u, scope=scope.again())
-        s4 = stage(s3.qd, k3, 1.0)
-        k4 = acceleration(m, s4, u, scope=scope.again())
-        return stage(
-            (state.qd + 2 * s2.qd + 2 * s3.qd + s4.qd) / 6, (k1 + 2 * k2 + 2 * k3 + k4) / 6, 1.0
-        )
+        def slope(d: Array, s: State) -> tuple[Array, Array]:
+            qdd, _ = acceleration(m, s, u, scope=scope.again())
+            return displacement_rate(tree, d, s.qd), qdd
+
+        r1 = state.qd
+        d2 = h / 2 * r1
+        r2, k2 = slope(d2, stage(d2, h / 2 * k1, h / 2))
+        d3 = h / 2 * r2
+        r3, k3 = slope(d3, stage(d3, h / 2 * k2, h / 2))
+        d4 = h * r3
+        r4, k4 = slope(d4, stage(d4, h * k3, h))
+        return stage(h / 6 * (r1 + 2 * (r2 + r3) + r4), h / 6 * (k1 + 2 * (k2 + k3) + k4), h)

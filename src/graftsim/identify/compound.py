@@ -22,7 +22,9 @@ Described = tuple[tuple[str, ...], np.ndarray, str, Change]
 def _links(model: Model, selector: Selector, names: tuple[str, ...]) -> tuple[int, ...]:
     rows = selector.rows(names)
     if not rows:
-        raise ProblemError(f"'{selector}' selects nothing. {suggest(selector.pattern or '', names)}")
+        raise ProblemError(
+            f"'{selector}' selects nothing. {suggest(selector.pattern or '', names)}"
+        )
     return rows
 
 
@@ -37,7 +39,9 @@ def link_length(model: Model, selector: Selector) -> Described:
     lengths = []
     for i in rows:
         children = [j for j, p in enumerate(tree.parent) if p == i]
-        ends = [np.asarray(model.joint.origin[j]) for j in children] or [np.asarray(model.link.com[i])]
+        ends = [np.asarray(model.joint.origin[j]) for j in children] or [
+            np.asarray(model.link.com[i])
+        ]
         lengths.append(max(float(np.linalg.norm(e)) for e in ends))
         if lengths[-1] == 0:
             raise ProblemError(f"link.length[{tree.links[i]}]: the link has no extent to stretch.")

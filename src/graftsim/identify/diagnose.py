@@ -104,7 +104,9 @@ def weak_directions(
         vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
         main = [int(i) for i in np.argsort(-np.abs(vector)) if abs(vector[i]) > 0.25][:4]
         weights = {names[free[i]]: float(vector[i]) for i in main}
-        found.append(WeakDirection(_sentence(names, free, vector, main, spread, size), spread, weights))
+        found.append(
+            WeakDirection(_sentence(names, free, vector, main, spread, size), spread, weights)
+        )
     return tuple(found)
 
 
@@ -122,7 +124,10 @@ def _sentence(
             f"{names[free[main[0]]]} hardly matters to these recordings: it is known only to "
             f"about {percent}."
         )
-    moves = [f"{names[free[i]]} by {vector[i] * size[free[i]] / np.abs(vector[main[0]]):+.3g}" for i in main]
+    moves = [
+        f"{names[free[i]]} by {vector[i] * size[free[i]] / np.abs(vector[main[0]]):+.3g}"
+        for i in main
+    ]
     return (
         f"{', '.join(names[free[i]] for i in main)} cannot be told apart: changing "
         f"{', '.join(moves)} together leaves the fit nearly as good (known to about {percent})."

@@ -143,14 +143,23 @@ def _with_model(setup: Setup, model: Any) -> Setup:
 
 def _leaf(setup: Setup, selector: Selector, component: str | None, domain: Domain) -> Block:
     model = setup.simulator.model
-    known = [*PARAMETERS, *compound.COMPOUND, "simulator.dt", *(f"sensor.{k}" for k in SENSOR_UNITS)]
+    known = [
+        *PARAMETERS,
+        *compound.COMPOUND,
+        "simulator.dt",
+        *(f"sensor.{k}" for k in SENSOR_UNITS),
+    ]
     if selector.name not in PARAMETERS:
-        raise ProblemError(f"There is no parameter '{selector.name}'. {suggest(selector.name, known)}")
+        raise ProblemError(
+            f"There is no parameter '{selector.name}'. {suggest(selector.name, known)}"
+        )
     info, array = PARAMETERS[selector.name], np.asarray(leaf(model, selector.name))
     names = labels(model, info.rows)
     rows = selector.rows(names)
     if not rows:
-        raise ProblemError(f"'{selector}' selects nothing. {suggest(selector.pattern or '', names)}")
+        raise ProblemError(
+            f"'{selector}' selects nothing. {suggest(selector.pattern or '', names)}"
+        )
     if array.ndim == 1:
         index, name_of = [(r,) for r in rows], [f"{selector.name}[{names[r]}]" for r in rows]
         if component is not None:
@@ -197,7 +206,9 @@ def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
     names = setup.sensors.labels
     rows = selector.rows(names)
     if not rows:
-        raise ProblemError(f"'{selector}' selects no sensor. {suggest(selector.pattern or '', names)}")
+        raise ProblemError(
+            f"'{selector}' selects no sensor. {suggest(selector.pattern or '', names)}"
+        )
     at = np.array(rows)
     start = np.asarray(getattr(setup.sensors, quantity))[at].astype(float)
 

@@ -75,9 +75,7 @@ def predict(setup: Setup, window: Data, local: Float[Array, " s"]) -> list[Float
     """What each sensor reads at the times of its samples."""
     trajectory = simulate(setup, window, local)
     m = prepare(fuse(setup.simulator.model))
-    recorded = {
-        k: jnp.concatenate([v, v[-1:]]) for k, v in trajectory.recorded.items()
-    }
+    recorded = {k: jnp.concatenate([v, v[-1:]]) for k, v in trajectory.recorded.items()}
     read = readings(setup.sensors, m, trajectory.q, trajectory.qd, recorded)
     steps, dt = window.controls.shape[0], setup.simulator.dt
     out = []

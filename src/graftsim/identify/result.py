@@ -142,9 +142,13 @@ class Result:
             "iterations": len(self.history),
         }
 
+    def as_json(self) -> dict[str, Any]:
+        """`as_dict` with NaN and infinity as None, so that any JSON reader takes it."""
+        return _finite(self.as_dict())
+
     def save_json(self, path: str | Path) -> None:
-        """Write `as_dict` as JSON; NaN becomes null, so any reader takes it."""
-        text = json.dumps(_finite(self.as_dict()), indent=2, allow_nan=False)
+        """Write `as_json` to a file."""
+        text = json.dumps(self.as_json(), indent=2, allow_nan=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     def report(self, folder: str | Path) -> Path:

@@ -103,7 +103,9 @@ def make_sensors(
         axis = given.pop("axis", None)
         spec = SensorSpec(selector.name, selector.pattern or "", axis and tuple(map(float, axis)))
         _check(model, spec)
-        numbers.append([given.pop(k, d) for k, d in (("scale", 1.0), ("offset", 0.0), ("delay", 0.0))])
+        numbers.append(
+            [given.pop(k, d) for k, d in (("scale", 1.0), ("offset", 0.0), ("delay", 0.0))]
+        )
         if given:
             raise ProblemError(f"Sensor {name}: unknown options {sorted(given)}.")
         specs.append(spec)
@@ -124,7 +126,9 @@ def _check(model: Model, spec: SensorSpec) -> None:
     if spec.kind.startswith("joint."):
         if spec.label not in model.tree.dofs:
             known = suggest(spec.label, model.tree.dofs)
-            raise ProblemError(f"Channel {spec.channel}: no degree of freedom of that name. {known}")
+            raise ProblemError(
+                f"Channel {spec.channel}: no degree of freedom of that name. {known}"
+            )
     else:
         attachment(model, spec.label)
 
@@ -190,7 +194,10 @@ class _Instant:
         w, u = self.v[link, :3], self.v[link, 3:]
         if spec.kind == "link.angular_velocity":
             return rotate(R_f.T, w)
-        alpha, a = self.recorded["link.acceleration"][link, :3], self.recorded["link.acceleration"][link, 3:]
+        alpha, a = (
+            self.recorded["link.acceleration"][link, :3],
+            self.recorded["link.acceleration"][link, 3:],
+        )
         # Classical acceleration of the point, gravity subtracted: what an accelerometer feels.
         point = a + jnp.cross(w, u) + jnp.cross(alpha, r) + jnp.cross(w, jnp.cross(w, r))
         return rotate(R_f.T, point)

@@ -128,7 +128,9 @@ def cut(
             f"which all channels have samples: {longest:.3g} s). Choose a shorter horizon."
         )
     if limit is not None and len(found) > limit:
-        found = [found[i] for i in np.unique(np.linspace(0, len(found) - 1, limit).round().astype(int))]
+        found = [
+            found[i] for i in np.unique(np.linspace(0, len(found) - 1, limit).round().astype(int))
+        ]
     state = initial or (lambda r, t: measured_state(model, r, t))
     states = [state(r, t) for r, t in found]
     samples = [_samples(s.channel, found, length) for s in sensors.specs]
@@ -269,7 +271,9 @@ def _local_fit(channel: Channel, t: float) -> tuple[np.ndarray, np.ndarray]:
 def _free_state(channel: Channel, t: float) -> tuple[np.ndarray, np.ndarray]:
     """Position, quaternion; world linear and body angular velocity of a free body at t."""
     near = _near(channel, t)
-    position, velocity = _local_fit(channel.replace(values=channel.values[:, :3], column_names=()), t)
+    position, velocity = _local_fit(
+        channel.replace(values=channel.values[:, :3], column_names=()), t
+    )
     middle = near[int(np.argmin(np.abs(channel.time[near] - t)))]
     q_mid = channel.values[middle, 3:]
     relative = rotation.multiply(rotation.conjugate(q_mid), channel.values[near, 3:])

@@ -44,7 +44,7 @@ def load_hull(path: Path, scale: np.ndarray) -> np.ndarray:
             f"{path}: reading meshes needs trimesh. Install it with: pip install 'graftsim[mesh]'"
         ) from None
     try:
-        mesh = trimesh.load(path, force="mesh")
+        mesh = trimesh.load_mesh(path)
         points = np.asarray(mesh.vertices, float) * scale  # type: ignore[union-attr]
     except Exception as e:  # trimesh and its plug-ins raise nearly anything
         raise FileError(f"{path}: trimesh cannot read this mesh: {e}") from e

@@ -118,7 +118,8 @@ def _degree_of_freedom(
     suffixes = JOINT_TYPES["free" if free else "spherical"].suffixes
     driven = np.flatnonzero(gears[: len(suffixes)])
     in_parent = int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-    if len(driven) != 1 or np.any(mj.actuator_biasprm[a, :3]) or (in_parent and not free):
+    turned = in_parent and not (free and len(driven) and driven[0] < 3)  # axes of the parent
+    if len(driven) != 1 or np.any(mj.actuator_biasprm[a, :3]) or turned:
         return None, 0.0
     return joint + suffixes[driven[0]], 0.0 if off else float(gears[driven[0]])
 

@@ -55,7 +55,7 @@ def read_urdf(
     PrecisionError as `Builder.build`.
     """
     if base not in ("auto", "fixed", "free"):
-        raise FileError(f"base={base!r}: 'auto', 'fixed' or 'free' is expected.")
+        raise FileError(f"{path}: base={base!r}; 'auto', 'fixed' or 'free' is expected.")
     path = Path(path)
     robot = parse(path)
     if robot.tag != "robot":

@@ -44,6 +44,8 @@ def read_body(link: Element, notes: Notes, repair: bool) -> Body:
     products = [inertia_element.number(k, 0.0) for k in ("ixy", "ixz", "iyz")]
     given = np.array([*diagonal, *products])
     name = f"link '{link.attributes['name']}'"
+    if not np.isfinite(mass):
+        raise mass_element.error(f"{name} has mass {mass} kg; a finite number is expected.")
     if mass < 0:
         if not repair:
             raise mass_element.error(

@@ -22,7 +22,7 @@ KINDS = {
     "spherical": "spherical",
 }
 WITHOUT_AXIS = ("fixed", "free", "spherical")
-# Limits at least this large (rad, m) stand for none.
+# Limits at least this large (rad, m, N m, N, per s) stand for none.
 UNLIMITED = 1e10
 
 
@@ -141,7 +141,7 @@ def _limits(
         for k in ("lower", "upper", "effort", "velocity")
         if k in found.attributes
     }
-    if "velocity" in numbers:
+    if numbers.get("velocity", np.inf) < UNLIMITED:
         notes.group("the velocity limit is not enforced.", "joint", name)
     if urdf_type not in ("revolute", "prismatic", "continuous"):
         if numbers.keys() - {"velocity"}:
@@ -150,6 +150,8 @@ def _limits(
     effort = numbers.get("effort", np.inf)
     if effort < 0:
         raise found.error(f"joint '{name}' has effort=\"{effort:g}\"; it cannot be negative.")
+    if effort >= UNLIMITED:
+        effort = np.inf
     if effort == 0:
         notes.group('effort="0" is taken as no limit of effort.', "joint", name)
         effort = np.inf

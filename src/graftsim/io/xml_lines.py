@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -36,12 +36,6 @@ class Element:
         if len(found) > 1:
             raise found[1].error(f"a second <{tag}> in <{self.tag}>; only one is allowed.")
         return found[0] if found else None
-
-    def walk(self) -> Iterator[Element]:
-        """This element and all below it."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
 
     @property
     def place(self) -> str:

@@ -60,6 +60,10 @@ class JointType:
         """Displacement d with integrate(q0, d, 1) = q1."""
         return q1 - q0
 
+    def displacement_rate(self, d: Qd, qd: Qd) -> Qd:
+        """Rate of the displacement d from a fixed position while the joint moves with velocity qd."""
+        return qd
+
 
 def _pad(angular: Float[Array, "*b 3"], linear: Float[Array, "*b 3"]) -> Float[Array, "*b 6"]:
     return jnp.concatenate([angular, linear], -1)
@@ -129,6 +133,9 @@ class _Spherical(JointType):
     def difference(self, q0: Q, q1: Q) -> Qd:
         return rotation.logarithm(rotation.multiply(rotation.conjugate(q0), q1))
 
+    def displacement_rate(self, d: Qd, qd: Qd) -> Qd:
+        return rotation.rotvec_rate(d, qd)
+
 
 class _Free(JointType):
     def place(self, axis: Axis, q: Q) -> tuple[Rot, Pos]:
@@ -151,6 +158,9 @@ class _Free(JointType):
     def difference(self, q0: Q, q1: Q) -> Qd:
         turned = SPHERICAL.difference(q0[:, 3:], q1[:, 3:])
         return jnp.concatenate([q1[:, :3] - q0[:, :3], turned], -1)
+
+    def displacement_rate(self, d: Qd, qd: Qd) -> Qd:
+        return jnp.concatenate([qd[:, :3], rotation.rotvec_rate(d[:, 3:], qd[:, 3:])], -1)
 
 
 _UNIT_QUATERNION = (1.0, 0.0, 0.0, 0.0)

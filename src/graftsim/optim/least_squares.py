@@ -77,7 +77,12 @@ class Bounded:
 
 
 def normal_equations(
-    r: np.ndarray, J_t: np.ndarray, J_l: np.ndarray, theta: np.ndarray, local: np.ndarray, b: Bounded
+    r: np.ndarray,
+    J_t: np.ndarray,
+    J_l: np.ndarray,
+    theta: np.ndarray,
+    local: np.ndarray,
+    b: Bounded,
 ) -> Normal:
     """Gauss-Newton blocks of residuals [w, m], Jacobians [w, m, p], [w, m, s] and the priors."""
     w_prior, w_local = b.prior_std**-2, b.local_std**-2

@@ -64,6 +64,16 @@ def logarithm(q: Quaternion) -> Vector:
     return 2 * safe.angle_per_sine(s, q[..., 0])[..., None] * q[..., 1:]
 
 
+def rotvec_rate(rotvec: Vector, w: Vector) -> Vector:
+    """Rate of r in R = R_0 exp(r) while the body turns with w (rad/s, in its own axes).
+
+    r' = w + r x w / 2 + r x (r x w) / 12: the inverse of the exponential's differential up to
+    |r|^3, what a fourth-order method needs (Munthe-Kaas 1998).
+    """
+    turn = jnp.cross(rotvec, w)
+    return w + turn / 2 + jnp.cross(rotvec, turn) / 12
+
+
 def about_axis(axis: Vector, angle: Float[Array, "*batch"]) -> Matrix:
     """R of the rotation by `angle` rad about the unit vector `axis` (Rodrigues)."""
     s, c = jnp.sin(angle)[..., None, None], jnp.cos(angle)[..., None, None]

@@ -1,0 +1,7 @@
+"""`python -m graftsim.cli`."""
+
+import sys
+
+from graftsim.cli import main
+
+sys.exit(main())

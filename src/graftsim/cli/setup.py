@@ -1,0 +1,145 @@
+"""From options to a simulator and a problem: shared by the commands."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from graftsim.cli.options import FitOptions, assignments, number
+from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler
+from graftsim.engine.integrators import Integrator
+from graftsim.errors import ProblemError
+from graftsim.identify.domains import Bounds, Domain, Prior
+from graftsim.identify.parameters import Parameters, Setup, default_domain
+from graftsim.identify.sensors import make_sensors
+from graftsim.io.load import load
+from graftsim.io.recording import Recording
+from graftsim.model.model import Model
+
+INTEGRATORS: dict[str, type[Integrator]] = {
+    "semi_implicit_euler": SemiImplicitEuler,
+    "implicit_damping": ImplicitDamping,
+    "rk4": RungeKutta4,
+}
+MAX_DT = 0.005
+# Without torque in the data only ratios of masses are known: the file's values are believed to this.
+MASS_PRIOR = 0.5
+
+
+def cache_compilations() -> None:
+    """Keep compiled programs between runs, so that the second start is quick."""
+    from pathlib import Path
+
+    folder = Path.home() / ".cache" / "graftsim" / "xla"
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def load_model(path: str, base: str, repair_inertia: bool) -> Model:
+    """Read a robot file with the options that were given, and only those."""
+    options: dict[str, Any] = {}
+    if base != "auto":
+        options["base"] = base
+    if repair_inertia:
+        options["repair_inertia"] = True
+    return load(path, **options)
+
+
+def set_values(model: Model, values: Mapping[str, Any]) -> Model:
+    """A model with parameters set by selector."""
+    from graftsim.engine import Simulator
+
+    for name, value in values.items():
+        setup = Setup(Simulator(model), make_sensors(model, ()))
+        number_ = number(value, f"value of {name}") if isinstance(value, str) else float(value)
+        chosen = Parameters(setup, {name: Domain()})
+        theta = jnp.full(len(chosen), number_, setup.simulator.dt.dtype)
+        model = chosen.apply(setup, theta).simulator.model
+    return model
+
+
+def columns_from(items: Sequence[str], table: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Column mapping of flags and run file; None when there is none."""
+    mapping: dict[str, Any] = dict(table or {})
+    for channel, column in assignments(items, "--columns").items():
+        name, sep, unit = column.rpartition(":")
+        mapping[channel] = {"columns": name, "unit": unit} if sep else column
+    return mapping or None
+
+
+def domain_from(name: str, value: Any) -> Domain:
+    """A domain of a run file: "positive", "free", [low, high], or a table with prior and shared."""
+    default = default_domain(name)
+    if isinstance(value, str):
+        if value in ("", "default"):
+            return default
+        if value == "positive":
+            return Domain(lower=0.0)
+        if value == "free":
+            return Domain()
+        low, sep, high = value.partition(":")
+        if not sep:
+            raise ProblemError(
+                f"free {name}: '{value}' must be LOW:HIGH, 'positive', 'free' or 'default'."
+            )
+        return Bounds(
+            number(low, f"free {name}") if low else -np.inf,
+            number(high, f"free {name}") if high else np.inf,
+        )
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return Bounds(float(value[0]), float(value[1]))
+    if isinstance(value, Mapping):
+        unknown = set(value) - {"lower", "upper", "prior", "shared"}
+        if unknown:
+            raise ProblemError(
+                f"free {name}: unknown keys {sorted(unknown)}; lower, upper, prior, shared."
+            )
+        prior = value.get("prior")
+        return Domain(
+            float(value.get("lower", default.lower)),
+            float(value.get("upper", default.upper)),
+            Prior(*map(float, prior)) if prior is not None else None,
+            bool(value.get("shared", False)),
+        )
+    raise ProblemError(f"free {name}: {value!r} must be [low, high], a table or a word.")
+
+
+def free_from(
+    items: Sequence[str], table: Mapping[str, Any] | None, model: Model
+) -> dict[str, Domain]:
+    """What is free, from flags and run file; the default when neither names anything."""
+    free = {name: domain_from(name, value) for name, value in (table or {}).items()}
+    for item in items:
+        name, sep, bounds = item.partition("=")
+        free[name] = domain_from(name, bounds if sep else "default")
+    if free:
+        return free
+    tree = model.tree
+    for i, mass in enumerate(np.asarray(model.link.mass)):
+        if tree.types[i] != "fixed" and mass > 0:
+            name = f"link.mass[{tree.links[i]}]"
+            prior = Prior(float(mass), MASS_PRIOR * float(mass))
+            free[name] = Domain(lower=1e-6 * float(mass), prior=prior)
+    passive = [
+        d for d, i in zip(tree.dofs, tree.link_of_dof, strict=True) if tree.types[i] != "free"
+    ]
+    for dof in passive:
+        for quantity in ("damping", "friction"):
+            free[f"joint.{quantity}[{dof}]"] = Domain(lower=0.0)
+    return free
+
+
+def default_dt(recordings: Sequence[Recording]) -> float:
+    """The finest sample interval of the recordings, divided to at most 5 ms."""
+    interval = min(c.interval for r in recordings for c in r.channels.values())
+    return float(interval / np.ceil(interval / MAX_DT - 1e-6))
+
+
+def command_line(options: FitOptions, args: Sequence[str]) -> str:
+    """The exact command, quoted for a shell."""
+    return shlex.join(["graftsim", "fit", *args])
