@@ -1,5 +1,8 @@
 """graftsim: a differentiable rigid-body simulator that learns from a real machine's logs."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from graftsim import dynamics
 from graftsim.engine import (
     ImplicitDamping,
@@ -20,24 +23,95 @@ from graftsim.errors import (
 )
 from graftsim.model import Builder, Model, State
 
+if TYPE_CHECKING:
+    from graftsim.identify import (
+        Bounds,
+        Custom,
+        Domain,
+        LevenbergMarquardt,
+        Positive,
+        Prior,
+        Problem,
+        Result,
+        Unbounded,
+        fit,
+    )
+    from graftsim.io.load import load
+    from graftsim.io.log_columns import ColumnSpec
+    from graftsim.io.logs import read_recording, read_recordings
+    from graftsim.io.mjcf_write import write_mjcf
+    from graftsim.io.recording import Channel, Recording
+    from graftsim.io.urdf_write import write_urdf
+
+# Loaded when first used, so that `import graftsim` stops at JAX and Equinox.
+_LAZY = {
+    "Bounds": "identify",
+    "Channel": "io.recording",
+    "ColumnSpec": "io.log_columns",
+    "Custom": "identify",
+    "Domain": "identify",
+    "LevenbergMarquardt": "identify",
+    "Positive": "identify",
+    "Prior": "identify",
+    "Problem": "identify",
+    "Recording": "io.recording",
+    "Result": "identify",
+    "Unbounded": "identify",
+    "fit": "identify",
+    "load": "io.load",
+    "read_recording": "io.logs",
+    "read_recordings": "io.logs",
+    "write_mjcf": "io.mjcf_write",
+    "write_urdf": "io.urdf_write",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(f"graftsim.{_LAZY[name]}"), name)
+    raise AttributeError(f"module 'graftsim' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])
+
+
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bounds",
     "Builder",
+    "Channel",
+    "ColumnSpec",
+    "Custom",
+    "Domain",
     "FileError",
     "GraftsimError",
     "GraftsimWarning",
     "ImplicitDamping",
+    "LevenbergMarquardt",
     "LogError",
     "Model",
     "ModelError",
+    "Positive",
     "PrecisionError",
+    "Prior",
+    "Problem",
     "ProblemError",
+    "Recording",
+    "Result",
     "RungeKutta4",
     "SemiImplicitEuler",
     "Simulator",
     "State",
     "Trajectory",
+    "Unbounded",
     "VariableError",
     "dynamics",
+    "fit",
+    "load",
+    "read_recording",
+    "read_recordings",
+    "write_mjcf",
+    "write_urdf",
 ]

@@ -43,6 +43,21 @@ def test_text_shows_all_parts():
     assert "stiffness" not in text  # a column that says nothing is left out
 
 
+def test_console_that_reads_no_markup():
+    """Nothing of the styling shows as text."""
+    import io
+
+    from rich.console import Console
+
+    from graftsim.io.describe import print_description
+
+    for markup in (False, True):
+        out = io.StringIO()
+        print_description(machine(), Console(file=out, width=120, markup=markup))
+        assert "[bold]" not in out.getvalue() and "[/]" not in out.getvalue()
+        assert "tool[x]" in out.getvalue()
+
+
 def test_assets(assets_dir):
     """Every asset can be described."""
     from graftsim.io.load import load

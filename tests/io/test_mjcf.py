@@ -4,7 +4,7 @@ import equinox as eqx
 import mujoco
 import numpy as np
 import pytest
-from oracle import assert_same, random_state
+from robot_oracle import assert_same, random_state
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf import read_mjcf

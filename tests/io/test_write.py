@@ -4,10 +4,11 @@ import equinox as eqx
 import mujoco
 import numpy as np
 import pytest
-from oracle import assert_same, random_state
+from robot_oracle import assert_same, random_state
 
 from graftsim.dynamics import mass_matrix
 from graftsim.errors import FileError
+from graftsim.io import poses
 from graftsim.io.load import load
 from graftsim.io.mjcf_write import write_mjcf
 from graftsim.io.urdf_write import write_urdf
@@ -262,6 +263,31 @@ def test_assets_through_both_writers(assets_dir, tmp_path):
     for path in sorted(assets_dir.glob("*/*.urdf")):
         model = load(path)
         write_mjcf(model, tmp_path / "r.xml")
-        assert_same(load(tmp_path / "r.xml"), model, rtol=1e-9)
+        assert_same(load(tmp_path / "r.xml"), model, rtol=1e-9, states=1)
         write_urdf(model, tmp_path / "r.urdf")
-        assert_same(load(tmp_path / "r.urdf"), model, rtol=1e-12)
+        assert_same(load(tmp_path / "r.urdf"), model, rtol=1e-12, states=1)
+
+
+@pytest.mark.parametrize("pitch", [0.0, 1.2, np.pi / 2, np.pi / 2 - 1e-9, -np.pi / 2, 1e-5])
+def test_roll_pitch_yaw_and_quaternions(pitch):
+    """There and back to rounding, also where roll and yaw are not separately defined."""
+    for roll, yaw in ((0.3, -2.0), (0.0, np.pi), (3.0, 1e-9)):
+        q = poses.quaternion_from_rpy(np.array([roll, pitch, yaw]))
+        R = poses.matrix(q)
+        np.testing.assert_allclose(poses.matrix(poses.quaternion(R)), R, atol=1e-15)
+        again = poses.quaternion_from_rpy(poses.rpy(q))
+        np.testing.assert_allclose(poses.matrix(again), R, atol=4e-16)
+
+
+@pytest.mark.parametrize(("first", "bodies"), [("prismatic", 1), ("planar", 2)])
+def test_mjcf_hinges_before_a_ball(tmp_path, first, bodies):
+    """A massless gimbal that carries a spherical joint is one body, up to MuJoCo's six freedoms."""
+    b = Builder("gimbal")
+    b.link("x", joint=first, axis=(1, 0, 0), rotation=turned(1, 2, 3, 4))
+    b.link("y", "x", axis=(1, 2, 0), origin=(0.4, 0, 0.1), rotation=turned(4, 3, 2, 1))
+    b.link("z", "y", joint="spherical", origin=(0, 0.2, 0.1), rotation=turned(1, 0, 2, 1), **body())
+    model = b.build()
+    lost = write_mjcf(model, tmp_path / "r.xml")
+    assert bool(lost) == (bodies == 2)
+    assert (tmp_path / "r.xml").read_text().count("<body") == bodies
+    assert_same(load(tmp_path / "r.xml"), model, rtol=1e-9)

@@ -23,7 +23,7 @@ def run(args: Sequence[str]) -> int:
     from graftsim.io.logs import read_recordings
 
     setup.cache_compilations()
-    console = Console(stderr=True, quiet=options.quiet, highlight=False)
+    console = Console(stderr=True, quiet=options.quiet, highlight=False, markup=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraftsimWarning)
         model = setup.load_model(options.robot, options.base, options.repair_inertia)
@@ -87,7 +87,7 @@ def run(args: Sequence[str]) -> int:
     else:
         from graftsim.cli.tables import print_result
 
-        print_result(result, Console(quiet=options.quiet, highlight=False))
+        print_result(result, Console(quiet=options.quiet, highlight=False, markup=False))
         console.print(f"report: {page}")
     sys.stdout.flush()
     return 0 if result.outcome == "converged" else 1

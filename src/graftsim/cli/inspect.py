@@ -33,7 +33,7 @@ def run(args: Sequence[str]) -> int:
         ]
         print(json.dumps(facts, indent=2))
         return 0
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     print_description(model, console)
     if options.variables:
         table = Table(title="Variables, in the order of computation", title_justify="left")

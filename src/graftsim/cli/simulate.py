@@ -85,7 +85,7 @@ def run(args: Sequence[str]) -> int:
     if not channels:
         raise ProblemError("This robot has no joint whose motion a log can hold.")
     write_csv(Recording(channels, "simulated"), options.out)
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.print(
         f"{options.out}: {steps} steps of {options.dt} s, {', '.join(channels)}", markup=False
     )

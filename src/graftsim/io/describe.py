@@ -118,56 +118,55 @@ def describe(model: Model) -> str:
 
 
 def print_description(model: Model, console: Console) -> None:
-    """Print a description to a rich console."""
-    from rich.markup import escape
-    from rich.table import Table
+    """Print a description to a rich console, whether or not it reads markup."""
+    from rich.text import Text
     from rich.tree import Tree as Branch
 
     d = describe_dict(model)
     c = d["counts"]
-    console.print(
-        f"[bold]{escape(model.name)}[/]  {c['links']} links, {c['moving_joints']} moving joints, "
-        f"{c['nv']} degrees of freedom (nq {c['nq']}), {c['nu']} actuators, "
-        f"{d['total_mass']:.6g} kg, gravity {_vector(d['gravity'])} m/s^2"
+    summary = (
+        f"  {c['links']} links, {c['moving_joints']} moving joints, {c['nv']} degrees of freedom "
+        f"(nq {c['nq']}), {c['nu']} actuators, {d['total_mass']:.6g} kg, "
+        f"gravity {_vector(d['gravity'])} m/s^2"
     )
-    top = Branch("world")
-    branches = {"world": top}
+    console.print(Text.assemble((model.name, "bold"), summary))
+    branches = {"world": Branch(Text("world"))}
     for x in d["links"]:
         weight = f"{x['mass']:.6g} kg, com {_vector(x['com'])} m" if x["mass"] else "massless"
-        label = (
-            f"[bold]{escape(x['name'])}[/]  {x['type']} '{escape(x['joint'])}'  [dim]{weight}[/]"
-        )
+        joint = f"  {x['type']} '{x['joint']}'  "
+        label = Text.assemble((x["name"], "bold"), joint, (weight, "dim"))
         branches[x["name"]] = branches[x["parent"]].add(label)
-    console.print(top)
-
-    def table(title: str, rows: list[dict[str, Any]], columns: dict[str, str]) -> None:
-        if not rows:
-            return
-        # A column in which no row says anything is left out.
-        shown = {k: v for k, v in columns.items() if any(r[k] not in (None, 0.0) for r in rows)}
-        t = Table(title=title, title_justify="left", title_style="bold")
-        for key, head in shown.items():
-            numeric = any(isinstance(r[key], int | float) for r in rows)
-            t.add_column(head, justify="right" if numeric else "left")
-        for r in rows:
-            t.add_row(*(escape(_cell(r[k])) for k in shown))
-        console.print(t)
-
-    units = "N m and rad, or N and m"
-    table(
-        f"Joints ({units})",
-        d["joints"],
-        {"dof": "joint", "type": "type", "axis": "axis"} | {k: k for k in PASSIVE},
-    )
-    heads = {k: k for k in (d["actuators"] or [{}])[0]}
-    table("Actuators", d["actuators"], heads)
-    keys = {"name": "shape", "kind": "kind", "link": "link", "size": "size (m)"}
-    table("Shapes", d["shapes"], keys | {"position": "position (m)", "corners": "corners"})
-    table("Frames", d["frames"], {"name": "frame", "link": "link", "position": "position (m)"})
+    console.print(branches["world"])
+    columns = {"dof": "joint", "type": "type", "axis": "axis"} | {k: k for k in PASSIVE}
+    _table(console, "Joints (N m and rad, or N and m)", d["joints"], columns)
+    _table(console, "Actuators", d["actuators"], {k: k for k in (*d["actuators"], {})[0]})
+    columns = {"kind": "kind", "link": "link", "size": "size (m)", "position": "position (m)"}
+    _table(console, "Shapes", d["shapes"], {"name": "shape"} | columns | {"corners": "corners"})
+    columns = {"name": "frame", "link": "link", "position": "position (m)"}
+    _table(console, "Frames", d["frames"], columns)
     if model.notes:
-        console.print("[bold]Skipped, assumed, or different here[/]")
+        console.print(Text("Skipped, assumed, or different here", "bold"))
         for note in model.notes:
-            console.print(f"- {escape(note)}", soft_wrap=False)
+            console.print(Text(f"- {note}"))
+
+
+def _table(
+    console: Console, title: str, rows: list[dict[str, Any]], columns: dict[str, str]
+) -> None:
+    """Print rows under headings (key: heading); a column in which none says anything is left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        return
+    shown = {k: v for k, v in columns.items() if any(r[k] not in (None, 0.0, []) for r in rows)}
+    table = Table(title=Text(title, "bold"), title_justify="left")
+    for key, heading in shown.items():
+        numeric = any(isinstance(r[key], int | float) for r in rows)
+        table.add_column(Text(heading), justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*(Text(_cell(row[k])) for k in shown))
+    console.print(table)
 
 
 def _plain(values: Any) -> Any:

@@ -231,15 +231,15 @@ def _add_shapes(
             what = mujoco.mjtGeom(int(mj.geom_type[g])).name.removeprefix("mjGEOM_").lower()
             notes.group(f"skipped: a shape of kind {what} is not represented.", "geom", label)
         else:
-            vertices = _hull(mj, int(mj.geom_dataid[g])) if kind == "mesh" else None
+            vertices = _hull(mj, names, int(mj.geom_dataid[g])) if kind == "mesh" else None
             position = mj.geom_pos[g] - anchors[int(mj.geom_bodyid[g])]
             size = mj.geom_size[g]
             builder.geom(kind, size, link, position, mj.geom_quat[g], name=name, vertices=vertices)
 
 
-def _hull(mj: Any, mesh: int) -> np.ndarray:
-    """Corners of a mesh's convex hull, [n, 3] (m), as MuJoCo computed it."""
+def _hull(mj: Any, names: Names, mesh: int) -> np.ndarray:
+    """Corners of a mesh's convex hull, [n, 3] (m), in the frame that MuJoCo gave its geom."""
     from graftsim.io.meshes import hull
 
     start, count = int(mj.mesh_vertadr[mesh]), int(mj.mesh_vertnum[mesh])
-    return hull(np.array(mj.mesh_vert[start : start + count], float), f"mesh {mesh}")
+    return hull(np.array(mj.mesh_vert[start : start + count], float), names.of("MESH", mesh))

@@ -18,6 +18,8 @@ from graftsim.io.numbers import SIZES, floats, text
 from graftsim.model.build import FRICTION_VELOCITY
 from graftsim.model.model import Model
 
+# A body of MuJoCo has no more degrees of freedom than this.
+MOST_DOFS = 6
 # A moving body of MuJoCo must have mass and inertia above 1e-15.
 SMALLEST = 1e-12
 
@@ -94,6 +96,7 @@ def _chain(w: Writer, link: int) -> list[int]:
             and link not in (*m.geom.link, *m.frame.link)
             and len(children) == 1
             and w.tree.types[children[0]] not in ("fixed", "free")
+            and sum(len(w.tree.v_index[i]) for i in (*chain, children[0])) <= MOST_DOFS
         )
         if not bare:
             return chain
@@ -141,7 +144,7 @@ def _attach(w: Writer, body: ET.Element, link: int, places: dict) -> None:
         item.set("quat", text(g.rotation[k]))
     for k in np.flatnonzero(np.array(f.link, int) == link):
         pose = {"pos": text(f.position[k]), "quat": text(f.rotation[k])}
-        ET.SubElement(body, "site", name=f.names[k], **pose)
+        ET.SubElement(body, "site", {"name": f.names[k]} | pose)
 
 
 def _actuators(w: Writer, root: ET.Element) -> None:

@@ -21,6 +21,8 @@ from graftsim.io.xml_lines import Element, Notes, parse
 from graftsim.model.build import WORLD, Builder
 from graftsim.model.model import Model
 
+# Name of the joint between the world and a root link that is not the world.
+ROOT = "root"
 Base = Literal["auto", "fixed", "free"]
 
 
@@ -66,15 +68,17 @@ def read_urdf(
     root = links[0]
     builder = Builder(robot.attributes.get("name", path.stem))
     renamed = {root.name: WORLD} if _is_world(root, base, notes) else {}
+    joints = {x.joint.name for x in links if x.joint is not None}
     moving = [x for x in links if x.joint is not None and x.joint.kind != "fixed"]
     if not renamed and _floats(root, base, notes):
         moving = [root, *moving]
     _require_mass(links, moving, notes, repair_inertia)
     for link in links:
         if link.name not in renamed:
-            _add_link(builder, link, link in moving, renamed)
+            _add_link(builder, link, link in moving, renamed, joints)
+    shapes: set[str] = set()
     for link in links:
-        _add_shapes(builder, link, renamed.get(link.name, link.name), package_dirs)
+        _add_shapes(builder, link, renamed.get(link.name, link.name), package_dirs, shapes)
     for link in links:
         if link.joint is not None and link.joint.kind in ("revolute", "prismatic"):
             effort = link.joint.effort
@@ -213,12 +217,15 @@ def _massless(link: _Link) -> FileError:
     )
 
 
-def _add_link(builder: Builder, link: _Link, moves: bool, renamed: dict[str, str]) -> None:
+def _add_link(
+    builder: Builder, link: _Link, moves: bool, renamed: dict[str, str], joints: set[str]
+) -> None:
     body = {"mass": link.body.mass, "com": link.body.com, "inertia": link.body.inertia}
     try:
         if link.joint is None:
             kind = "free" if moves else "fixed"
-            builder.link(link.name, WORLD, kind, joint_name="root", **body)
+            joint_name = f"{link.name}/root" if ROOT in joints else ROOT
+            builder.link(link.name, WORLD, kind, joint_name=joint_name, **body)
             return
         joint = link.joint
         parent = renamed.get(joint.parent, joint.parent)
@@ -228,8 +235,13 @@ def _add_link(builder: Builder, link: _Link, moves: bool, renamed: dict[str, str
 
 
 def _add_shapes(
-    builder: Builder, link: _Link, name: str, package_dirs: Sequence[str | Path]
+    builder: Builder,
+    link: _Link,
+    name: str,
+    package_dirs: Sequence[str | Path],
+    taken: set[str],
 ) -> None:
+    """Add the collision shapes of a link; `taken` collects the names that have been used."""
     for collision in link.element.all("collision"):
         geometry = collision.one("geometry")
         shapes = geometry.children if geometry else []
@@ -239,9 +251,10 @@ def _add_shapes(
                 f"<collision> of link '{link.name}' needs <geometry> with one of: {kinds}."
             )
         kind, size, vertices = _shape(shapes[0], package_dirs)
-        label = collision.attributes.get("name") or None
-        if label in builder._geoms:
-            label = f"{name}/{label}{len(builder._geoms)}"
+        label = collision.attributes.get("name") or f"{name}/{kind}{len(taken)}"
+        if label in taken:  # URDF lets shapes of different links share a name
+            label = f"{name}/{label}{len(taken)}"
+        taken.add(label)
         try:
             position, rotation = urdf_schema.origin(collision)
             builder.geom(kind, size, name, position, rotation, name=label, vertices=vertices)

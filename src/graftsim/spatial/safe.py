@@ -48,9 +48,11 @@ def angle_per_sine(s: Float[Array, "*batch"], w: Float[Array, "*batch"]) -> Floa
     small = s < _SMALL * w * w
     w_safe = jnp.where(small, w, 1.0)
     t = jnp.where(small, s, 0.0) / (w_safe * w_safe)
-    series = (1 - t * (1 / 3 - t * (1 / 5 - t * (1 / 7 - t * (1 / 9 - t * (1 / 11 - t / 13)))))) / (
-        w_safe
-    )
+    series = (
+        1
+        - t
+        * (1 / 3 - t * (1 / 5 - t * (1 / 7 - t * (1 / 9 - t * (1 / 11 - t * (1 / 13 - t / 15))))))
+    ) / (w_safe)
     root = jnp.sqrt(jnp.where(small, 1.0, s))
     return jnp.where(small, series, jnp.arctan2(root, w) / root)
 

@@ -31,10 +31,10 @@ def mujoco_terms(mj, q, qd):
     return M, data.qfrc_bias.copy(), data.qfrc_passive.copy()
 
 
-def assert_same(model, other, *, rtol=1e-9, passive=True, seed=0):
+def assert_same(model, other, *, rtol=1e-9, passive=True, seed=0, states=3):
     """`other` (a Model with the same coordinates, or an MjModel) has the same dynamics."""
     rng = np.random.default_rng(seed)
-    for _ in range(3):
+    for _ in range(states):
         q, qd = random_state(model, rng)
         ours = terms(model, q, qd)
         if isinstance(other, mujoco.MjModel):

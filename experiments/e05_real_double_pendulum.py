@@ -1,0 +1,148 @@
+"""E5: a real double pendulum, filmed at 400 Hz; its inertias and damping from joint angles alone.
+
+Data: Asseman, Kornuta, Ozcan (2018), folder `ibm_double_pendulum` under GRAFTSIM_DATA. Only ratios can be
+known without torques (everything over m2 c2), so the outer arm's mass and centre of mass stay fixed
+and three inertial numbers and two dampings are free:
+A = (I1 + m1 c1^2 + m2 l1^2)/(m2 c2), C = (I2 + m2 c2^2)/(m2 c2), gamma = (m1 c1 + m2 l1)/(m2 c2).
+"""
+
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+
+import numpy as np
+
+import graftsim as gs
+from graftsim.report.figures import Figures
+
+L1, L2 = 0.091, 0.070
+RATE = 400.0
+ALONE = (0, 1, 3)
+TOGETHER = (0, 1, 3, 5, 6, 8, 9, 10)
+OTHERS = (11, 13, 14, 15, 16, 17, 18, 20)
+FREE = {
+    "link.mass[arm1]": gs.Bounds(1e-3, 2.0),
+    "link.inertia[arm1].xx": gs.Bounds(1e-7, 2e-2),
+    "link.inertia[arm2].xx": gs.Bounds(1e-7, 2e-2),
+    "joint.damping[*]": gs.Positive(),
+}
+
+
+def read(folder: Path, run: int) -> gs.Recording:
+    """Joint angles of one run. The first number of a marker runs downwards, the second sideways."""
+    xy = np.load(folder / f"{run:02d}.npz")["xy"].astype(float)
+    pivot, elbow, tip = xy[:, 0:2], xy[:, 2:4], xy[:, 4:6]
+    angles = []
+    for a, b in ((pivot, elbow), (elbow, tip)):
+        arm = b - a
+        angles.append(np.unwrap(np.arctan2(arm[:, 1], arm[:, 0])))
+    time = np.arange(len(xy)) / RATE
+    channels = {
+        "joint.q[arm1]": gs.Channel("joint.q[arm1]", time, angles[0], "rad"),
+        "joint.q[arm2]": gs.Channel("joint.q[arm2]", time, angles[1] - angles[0], "rad"),
+    }
+    return gs.Recording(channels, name=f"run {run}")
+
+
+def simulator() -> gs.Simulator:
+    """Two arms hanging along -z with point masses at their ends: the starting model."""
+    b = gs.Builder("double_pendulum")
+    b.link("arm1", axis=(1, 0, 0), mass=0.1, com=(0, 0, -L1), inertia=1e-6)
+    b.link("arm2", "arm1", axis=(1, 0, 0), origin=(0, 0, -L1), mass=0.1, com=(0, 0, -L2), inertia=1e-6)
+    return gs.Simulator(b.build(), 1 / RATE, integrator=gs.RungeKutta4())
+
+
+def ratios(model: gs.Model) -> dict[str, float]:
+    """The three observable inertial numbers (m, m, 1)."""
+    (m1, m2), I = np.asarray(model.link.mass), np.asarray(model.link.inertia)[:, 0]
+    scale = m2 * L2
+    return {
+        "A": (I[0] + m1 * L1**2 + m2 * L1**2) / scale,
+        "C": (I[1] + m2 * L2**2) / scale,
+        "gamma": (m1 * L1 + m2 * L1) / scale,
+    }
+
+
+def absolute_rms(simulated: np.ndarray, measured: np.ndarray) -> float:
+    """RMS over time and both arms of the absolute arm angles."""
+    error = np.cumsum(np.asarray(simulated) - measured, axis=-1)
+    return float(np.sqrt(np.mean(error**2)))
+
+
+def measured(recording: gs.Recording) -> np.ndarray:
+    return np.concatenate([recording[f"joint.q[arm{i}]"].values for i in (1, 2)], axis=-1)
+
+
+def alone(figures: Figures, folder: Path, run: int) -> None:
+    """Fit the first 0.5 s of one run; compare with the start from the measured initial velocity."""
+    start = simulator()
+    recording = read(folder, run).trim(0.0, 0.5)
+    problem = gs.Problem(
+        start, recording, FREE, horizon=0.5, growth=(0.3, 0.6, 1.0), holdout=0.0
+    )
+    result = gs.fit(problem)
+    after = np.stack([t.after[:, 0] for t in result.traces], -1)
+    window = problem.windows(problem.train, 0.5)
+    state = start.initial_state(window.q0[0], window.qd0[0])
+    before = start.rollout(state, steps=window.steps).q
+    rms, rms0 = absolute_rms(after, measured(recording)), absolute_rms(before, measured(recording))
+    figures.at_most(f"run {run} alone, RMS over 0.5 s", rms, 0.05, "rad")
+    figures.at_most(f"run {run} alone, share of the start's RMS", rms / rms0, 0.10)
+    for name, value in ratios(result.model).items():
+        figures.note(f"run {run} alone, {name}", value, "1" if name == "gamma" else "m")
+
+
+def together(figures: Figures, folder: Path) -> None:
+    """One model for eight runs, predicting quarter seconds of eight others from measured states."""
+    recordings = [read(folder, run).trim(0.0, 15.0) for run in TOGETHER]
+    problem = gs.Problem(
+        simulator(), recordings, FREE, horizon=0.25, growth=(0.25, 1.0), holdout=0.0, max_windows=300
+    )
+    result = gs.fit(problem)
+    for name, value in ratios(result.model).items():
+        figures.note(f"eight runs, {name}", value, "1" if name == "gamma" else "m")
+    for row in result.parameters:
+        if row.name.startswith("joint.damping"):
+            figures.note(f"eight runs, {row.name}", row.value, row.unit)
+    others = [read(folder, run).trim(0.0, 15.0) for run in OTHERS]
+    for label, sim in (("start", problem.simulator), ("fitted", result.simulator)):
+        errors = predict(sim, problem, others)
+        rms = float(np.sqrt(np.mean(errors**2)))
+        name = f"other runs, 0.25 s from measured states, RMS, {label}"
+        if label == "fitted":
+            figures.at_most(name, rms, 0.1, "rad")
+            per_window = np.sqrt(np.mean(errors**2, axis=(1, 2)))
+            figures.note("other runs, median window's RMS, fitted", float(np.median(per_window)), "rad")
+            figures.note("other runs, worst window's RMS, fitted", float(per_window.max()), "rad")
+        else:
+            figures.note(name, rms, "rad")
+
+
+def predict(sim: gs.Simulator, problem: gs.Problem, others: list[gs.Recording]) -> np.ndarray:
+    """Errors of absolute arm angles [windows, samples, 2] from measured angles and velocities."""
+    import jax
+
+    windows = problem.windows(others, 0.25)
+    states = jax.vmap(lambda q, v: gs.State(q, v, sim.initial_state().act))(windows.q0, windows.qd0)
+    q = np.asarray(jax.vmap(lambda s: sim.rollout(s, steps=windows.steps).q)(states))
+    true = np.concatenate(windows.value, axis=-1)
+    return np.cumsum(q - true, axis=-1)
+
+
+def main() -> int:
+    arguments = Figures.arguments(__doc__ or "").parse_args()
+    folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "ibm_double_pendulum"
+    if not folder.is_dir():
+        print(f"No recordings in {folder}: set GRAFTSIM_DATA to the data folder.", file=sys.stderr)
+        return 2
+    figures = Figures("E5 real double pendulum", seed=arguments.seed, json_path=arguments.json)
+    for run in ALONE:
+        alone(figures, folder, run)
+    together(figures, folder)
+    return 0 if figures.finish() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
