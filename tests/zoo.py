@@ -16,11 +16,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.engine.simulator import scan_steps
 from graftsim.model import Builder, Model
 from graftsim.model.joints import JOINT_TYPES
 
 # Tests compile many programs and run each briefly: a quick compilation is worth more than fast code.
-jit = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+jit = functools.partial(
+    jax.jit,
+    compiler_options={
+        "xla_backend_optimization_level": 0,
+        "xla_cpu_use_fusion_emitters": False,
+    },
+)
+# The roll-out with that compilation: (simulator, state, controls, record).
+rollout = jit(scan_steps, static_argnums=3)
 
 TYPES = tuple(JOINT_TYPES)
 MOVING = tuple(t for t in TYPES if t != "fixed")

@@ -1,4 +1,4 @@
-"""URDF files: the standard's meaning, exact numbers, and errors with file, line and remedy.
+"""URDF files: the standard's meaning and exact numbers.
 
 The rows F1 to F9 of the conformance table are named in the tests.
 """
@@ -6,44 +6,12 @@ The rows F1 to F9 of the conformance table are named in the tests.
 import mujoco
 import numpy as np
 import pytest
-from robot_oracle import assert_same
+from robot_oracle import assert_same, mujoco_terms
+from urdf_texts import BODY, joint, link, refused, write
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf import read_mjcf
 from graftsim.io.urdf import read_urdf
-
-BODY = (
-    '<inertial><origin xyz="0.1 0 0.2"/><mass value="2"/>'
-    '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>'
-)
-
-
-def link(name, body=BODY):
-    return f'<link name="{name}">{body}</link>'
-
-
-def joint(name, parent, child, kind="continuous", body='<axis xyz="0 0 1"/>'):
-    return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f"{body}</joint>"
-    )
-
-
-def write(tmp_path, *lines, name="robot.urdf"):
-    """Line 1 is <robot>, the lines given are 2, 3, ..."""
-    path = tmp_path / name
-    path.write_text("\n".join(['<robot name="test">', *lines, "</robot>"]))
-    return path
-
-
-def refused(path, *parts, **options):
-    """The file is refused with a message that holds all parts; returns the message."""
-    with pytest.raises(FileError) as caught:
-        read_urdf(path, **options)
-    message = str(caught.value)
-    for part in (str(path), *parts):
-        assert part in message, message
-    return message
 
 
 def from_mujoco(path):
@@ -351,8 +319,6 @@ def test_F8_planar_moves_normal_to_its_axis(tmp_path):
 
 
 def assert_same_spectrum(M, other):
-    from robot_oracle import mujoco_terms
-
     theirs = mujoco_terms(other, other.qpos0, np.zeros(other.nv))[0]
     np.testing.assert_allclose(np.linalg.eigvalsh(M), np.linalg.eigvalsh(theirs), rtol=1e-10)
 
@@ -451,9 +417,6 @@ def test_F9_swimmer_assets(assets_dir, n):
     np.testing.assert_allclose(mass_matrix(urdf, q), M, atol=3e-8)
 
 
-# Structure --------------------------------------------------------------------------------------
-
-
 def test_assets_against_mujoco(assets_dir):
     """Every asset has MuJoCo's dynamics, root mass included."""
     masses = {"laikago": 25.567, "a1": 12.458, "cube": 10.0}
@@ -470,96 +433,3 @@ def test_assets_against_mujoco(assets_dir):
             or model.nv == 6
         )
         assert_same(model, other, passive=False, states=1)
-
-
-def test_names_and_roots(tmp_path):
-    """Repeated names, unknown links, two roots, two parents, loops: file, line, names."""
-    w, a, b = link("world", ""), link("a"), link("b")
-    j = joint("j", "world", "a")
-    refused(write(tmp_path, w, a, j, a), ":5:", "link 'a' is declared twice", "line 3")
-    refused(write(tmp_path, w, a, j, joint("j", "a", "b"), b), ":5:", "joint 'j'", "line 4")
-    refused(
-        write(tmp_path, w, link("arm"), joint("j", "world", "amr")), ":4:", "'amr'", "Nearest: arm"
-    )
-    refused(write(tmp_path, w, a, j, b), ":5:", "2 root links", "'world' (line 2)", "'b' (line 5)")
-    refused(
-        write(tmp_path, w, a, b, j, joint("k", "world", "b"), joint("l", "a", "b")),
-        *(":7:", "'k' (line 6)", "'l'", "loop"),
-    )
-    refused(write(tmp_path, w, a, b, joint("k", "a", "b"), joint("l", "b", "a")), "loop", "'a'")
-    refused(write(tmp_path), ":1:", "no <link>")
-    refused(
-        write(tmp_path, link("base"), joint("j", "base", "world"), link("world")), "reserved name"
-    )
-
-
-def test_misspelt_names(tmp_path):
-    """An attribute or element that is nearly a known one is refused with the known one."""
-
-    def with_body(body):
-        return write(tmp_path, link("world", ""), joint("j", "world", "a", body=body), link("a"))
-
-    refused(with_body('\n<dynamics dampng="1"/>'), ":4:", 'dampng="1"', "damping")
-    refused(with_body('\n<dynamic damping="1"/>'), ":4:", "<dynamic>", "dynamics")
-    refused(with_body('\n<axis xyx="1 0 0"/>'), ":4:", "xyx", "xyz")
-    refused(write(tmp_path, link("base", "<inertail/>")), ":2:", "<inertail>", "inertial")
-
-
-def test_numbers_that_are_none(tmp_path):
-    """File, line, element, attribute, value, and what is expected."""
-
-    def with_body(body):
-        return write(tmp_path, link("world", ""), joint("j", "world", "a", body=body), link("a"))
-
-    refused(with_body('\n<axis xyz="1 0"/>'), ":4:", '<axis> has xyz="1 0"', "3 numbers")
-    refused(with_body('\n<axis xyz="1 O 0"/>'), ":4:", '"1 O 0"')
-    refused(with_body('\n<dynamics damping="high"/>'), ":4:", 'damping="high"', "a number")
-    refused(with_body('\n<dynamics damping="-1"/>'), ":4:", 'damping="-1"')
-    refused(with_body('\n<dynamics damping="nan"/>'), ":4:", 'damping="nan"')
-    refused(with_body('\n<origin xyz="0 inf 0"/>'), "origin", "finite")
-    refused(with_body('\n<dynamics damping="${d}"/>'), ":4:", "xacro robot.urdf")
-    refused(write(tmp_path, link("b", "\n<inertial/>")), ":3:", "<mass")
-    refused(write(tmp_path, "<link/>"), ":2:", "name=")
-
-
-def test_what_is_skipped_is_listed(tmp_path):
-    """Known and unknown elements alike, with their lines."""
-    path = write(
-        tmp_path,
-        link("base"),
-        '<gazebo reference="base"/>',
-        '<gazebo><plugin name="p"/></gazebo>',
-        '<transmission name="t"/>',
-        '<material name="blue"/>',
-        '<zebra stripes="3"/>',
-    )
-    notes = read_urdf(path).notes
-    assert any(n.startswith("<gazebo> in lines 3, 4: skipped") for n in notes)
-    assert any(n.startswith("<transmission> in line 5") for n in notes)
-    assert any(n.startswith("<material> in line 6") for n in notes)
-    assert any(n.startswith("<zebra> in line 7: skipped: not an element") for n in notes)
-
-
-def test_spring_and_order(tmp_path):
-    """The extension for springs; links come depth first in the order of the joints."""
-    path = write(
-        tmp_path,
-        *(link("b"), link("a"), link("c"), link("world", "")),
-        *(joint("ja", "world", "a"), joint("jb", "world", "b")),
-        joint("jc", "a", "c", body='<dynamics spring_stiffness="3" spring_reference="0.5"/>'),
-    )
-    model = read_urdf(path)
-    assert model.tree.links == ("a", "c", "b")
-    assert float(model.joint.stiffness[1]) == 3 and float(model.joint.rest[1]) == 0.5
-
-
-def test_names_that_urdf_lets_repeat(tmp_path):
-    """Shapes of two links with one name, and a joint that is called root already."""
-    ball = '<collision name="c"><geometry><sphere radius="1"/></geometry></collision>'
-    path = write(
-        tmp_path,
-        *(link("base", BODY + ball), joint("root", "base", "arm"), link("arm", BODY + ball)),
-    )
-    model = read_urdf(path)
-    assert model.tree.joints == ("base/root", "root")
-    assert model.geom.names == ("c", "arm/c1")

@@ -55,8 +55,7 @@ def test_free_body_with_offset_mass(integrator, order):
     )
     q, qd = np.array([0.1, 0.2, 0.3, 1, 0, 0, 0]), np.array([0.3, 0.1, -0.2, 1.0, 2.0, -0.5])
     coarse, fine = drifts(model, integrator, q, qd, 10.0, 0.01)
-    scale = [1.0, *[1.0] * 6]
-    assert np.all(coarse / scale < {1: 0.1, 4: 1e-6}[order])
+    assert np.all(coarse < {1: 0.1, 4: 1e-6}[order])
     # Halving the step divides the error by 2^order; 1.7 allows for the next order.
     assert np.all(fine < coarse / (2**order / 1.7) + 1e-12)
 
@@ -76,12 +75,12 @@ def test_spherical_joint_loses_no_energy(integrator, order):
 
 @pytest.mark.parametrize(("integrator", "order"), ORDERS, ids=IDS)
 def test_tree_of_every_joint_type_keeps_energy(integrator, order):
-    """One second of a swinging tree with springs: the energy error falls with the order."""
+    """Half a second of a swinging tree with springs: the energy error falls with the order."""
     model = zoo.random_model(zoo.every_type(), 5)
     model = eqx.tree_at(lambda m: m.joint.stiffness, model, jnp.full(model.nv, 3.0))
     q, qd = zoo.random_state(model, 3, speed=0.5)
     coarse, fine = drifts(model, integrator, q, qd, 0.5, 0.004)
-    assert coarse[0] < {1: 1.0, 4: 1e-4}[order]
+    assert coarse[0] < {1: 5.0, 4: 1e-4}[order]
     assert fine[0] < coarse[0] / (2**order / 1.7)
 
 

@@ -153,7 +153,7 @@ def print_description(model: Model, console: Console) -> None:
 def _table(
     console: Console, title: str, rows: list[dict[str, Any]], columns: dict[str, str]
 ) -> None:
-    """Print rows under headings (key: heading); a column in which none says anything is left out."""
+    """Print rows under headings (key: heading); a column with nothing in it is left out."""
     from rich.table import Table
     from rich.text import Text
 
@@ -186,4 +186,4 @@ def _cell(value: Any) -> str:
 
 
 def _vector(values: list[float]) -> str:
-    return "(" + " ".join(f"{v:.5g}" for v in values) + ")"
+    return "(" + " ".join(f"{v + 0.0:.5g}" for v in values) + ")"

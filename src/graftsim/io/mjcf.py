@@ -170,7 +170,7 @@ def _add_body(
         above, previous = link, here
         origin, rotation = np.zeros(3), np.array([1.0, 0, 0, 0])
     if np.any(anchor):
-        builder.frame(names.frame(f"{name}/body", name), name, -anchor)
+        builder.frame(names.frame(f"{name}/body", name), name, 0.0 - anchor)
     return anchor
 
 

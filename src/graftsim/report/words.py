@@ -95,8 +95,7 @@ def _error_title(what: str, rows: list[ErrorRow], which: str) -> tuple[str, str]
         if mood == "flat":
             return f"{what} hardly changed {many}", mood
         size = times(mean) if mood == "good" else times(1 / mean)
-        way = "smaller" if mood == "good" else "larger"
-        return f"{what} {verb}: on average {size} times {way} {many}", mood
+        return f"{what} {verb} {size}-fold, on average {many}", mood
     before, after = (getattr(rows[0], f"{which}_{k}") for k in ("before", "after"))
     span = f"from {rounded(before)} to {rounded(after)} {unit(rows[0].unit)}".rstrip()
     if mood == "flat":

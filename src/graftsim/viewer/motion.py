@@ -45,9 +45,14 @@ def motion(model: Model, q: np.ndarray) -> Motion:
     q = np.asarray(q, float)
     known = np.isfinite(q).all(1)
     filled = np.where(known[:, None], q, model.tree.neutral)
-    m = prepare(model)
-    R, p = jax.jit(jax.vmap(lambda x: link_poses(m, x)))(jnp.asarray(filled, model.link.mass.dtype))
+    R, p = _poses(model, jnp.asarray(filled, model.link.mass.dtype))
     return Motion(np.asarray(p, float), quaternions(np.asarray(R, float)), known)
+
+
+@jax.jit
+def _poses(model: Model, q: jax.Array) -> tuple[jax.Array, jax.Array]:
+    m = prepare(model)
+    return jax.vmap(lambda x: link_poses(m, x))(q)
 
 
 def quaternions(R: np.ndarray) -> np.ndarray:

@@ -6,6 +6,8 @@ the viewer once and one recording a replay, chosen from a list, and asks no netw
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,11 +70,13 @@ def replay_page(
 
     from graftsim.viewer.scene import record
 
-    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
-    try:
-        pages = [record(server, model, r, fps=fps, limit=max_frames) for r in usable]
-    finally:
-        server.stop()
+    # viser prints an address that nobody is meant to open.
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        try:
+            pages = [record(server, model, r, fps=fps, limit=max_frames) for r in usable]
+        finally:
+            server.stop()
     scenes = []
     head = tail = ""
     for replay, page in zip(usable, pages, strict=True):

@@ -127,7 +127,7 @@ def _stage(server: Any, model: Model, solid: list[Part], motions: list[Motion]) 
     camera.up = up
     camera.fov = FIELD_OF_VIEW
     camera.look_at = centre
-    camera.position = centre + direction * radius / np.sin(FIELD_OF_VIEW / 2) * 1.02
+    camera.position = centre + direction * radius / np.sin(FIELD_OF_VIEW / 2) * 0.85
     camera.near, camera.far = radius / 100, radius * 200
 
 

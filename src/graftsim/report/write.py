@@ -1,0 +1,81 @@
+"""Writing a report's folder: report.html, fit.json, robot.xml."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graftsim.errors import FileError, GraftsimError
+from graftsim.identify.result import Result
+from graftsim.report.page import Extras, render
+from graftsim.viewer.files import write_atomically
+from graftsim.viewer.libraries import require
+
+if TYPE_CHECKING:
+    from graftsim.viewer import ReplayPage
+
+
+def write_report(result: Result, folder: str | Path) -> Path:
+    """Write `report.html`, `fit.json` and `robot.xml` into a folder; returns the page's path.
+
+    The page holds all it shows and asks no network for anything. Each file is put in place whole.
+    Without viser the 3-D replay is left out, and the page says so.
+
+    Raises GraftsimError: Matplotlib or Jinja is not installed; FileError: the folder is a file.
+    """
+    require("The report", "matplotlib", "jinja2")
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file; a report needs the name of a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    _in_place(folder / "fit.json", result.save_json)
+    lost, robot_note = _write_robot(result, folder / "robot.xml")
+    replay, replay_note = _replay(result)
+    extras = Extras(
+        replay=replay,
+        replay_note=replay_note,
+        robot=not robot_note,
+        robot_note=robot_note,
+        not_expressed=tuple(lost),
+    )
+    return write_atomically(folder / "report.html", render(result, extras))
+
+
+def _in_place(target: Path, write: Any) -> Any:
+    """Let `write` make a file beside the target, then put it there."""
+    partial = target.with_name(f".{target.stem}-{os.getpid()}{target.suffix}")
+    try:
+        outcome = write(partial)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return outcome
+
+
+def _write_robot(result: Result, target: Path) -> tuple[list[str], str]:
+    """What the robot file could not express, and why there is none, if so."""
+    if importlib.util.find_spec("graftsim.io.mjcf_write") is None:
+        return [], "No robot file was written: this version cannot write MJCF."
+    from graftsim.io.mjcf_write import write_mjcf
+
+    try:
+        return list(_in_place(target, lambda path: write_mjcf(result.model, path)) or ()), ""
+    except GraftsimError as e:
+        return [], f"The robot file could not be written: {e}"
+
+
+def _replay(result: Result) -> tuple[ReplayPage | None, str]:
+    """The replay, or why there is none."""
+    if not result.replays:
+        return None, "The fit kept no motion to replay."
+    from graftsim.viewer import replay_page
+
+    try:
+        page = replay_page(result.model, result.replays)
+    except GraftsimError as e:
+        return None, f"The 3-D replay was left out. {e}"
+    if not page.scenes:
+        return None, "The simulated motion is not finite, so there is nothing to replay."
+    return page, ""
