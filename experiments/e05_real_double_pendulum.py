@@ -15,7 +15,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 import numpy as np
 
 import graftsim as gs
-from graftsim.report.figures import Figures
+from graftsim.report.targets import Figures
 
 L1, L2 = 0.091, 0.070
 RATE = 400.0

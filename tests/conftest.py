@@ -5,8 +5,12 @@ import os
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import jax
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Plug-ins may have loaded JAX already, too late for the variable above.
+jax.config.update("jax_enable_x64", True)
 
 settings.register_profile(
     "default",

@@ -18,7 +18,7 @@ import numpy as np
 
 from graftsim.engine.simulator import scan_steps
 from graftsim.model import Builder, Model
-from graftsim.model.joints import JOINT_TYPES
+from graftsim.model.joints import JOINT_TYPES, JointType
 
 # Tests compile many programs and run each briefly: a quick compilation is worth more than fast code.
 jit = functools.partial(
@@ -130,13 +130,14 @@ def random_model(topology: Topology, seed: int, *, passive: bool = False) -> Mod
         if kind == "free":
             armature[1:3] = armature[0]
         # A free root without a placement of its own is what robots have; the others are tilted.
-        plain = kind == "free" and parent < 0 and rng.random() < 0.5
+        plain = kind == "free" and parent < 0 and not passive and rng.random() < 0.5
         mass = 0.0 if topology.massless[i] else rng.uniform(0.3, 3.0)
         extra = {}
         if passive:
             extra = dict(
                 damping=rng.uniform(0.1, 1, n),
                 stiffness=rng.uniform(1, 5, n),
+                rest=_random_position(JOINT_TYPES[kind], rng),
                 friction=rng.uniform(0.1, 1, n),
                 stribeck=rng.uniform(0.1, 1, n),
                 stribeck_velocity=rng.uniform(0.5, 2, n),
@@ -167,13 +168,14 @@ def random_model(topology: Topology, seed: int, *, passive: bool = False) -> Mod
 def random_state(model: Model, seed: int, speed: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
     """Random positions and velocities: angles over the whole circle, uniform quaternions."""
     rng = np.random.default_rng(seed)
-    q = []
-    for kind in model.tree.joint_types:
-        if kind.name in ("spherical", "free"):
-            q += [rng.uniform(-1, 1, kind.nq - 4), random_quaternion(rng)]
-        else:
-            q.append(rng.uniform(-1, 1, kind.nq) * [np.pi if u == "rad" else 1 for u in kind.units])
+    q = [_random_position(kind, rng) for kind in model.tree.joint_types]
     return np.concatenate([np.zeros(0), *q]), rng.uniform(-speed, speed, model.nv)
+
+
+def _random_position(kind: JointType, rng: np.random.Generator) -> np.ndarray:
+    if kind.name in ("spherical", "free"):
+        return np.concatenate([rng.uniform(-1, 1, kind.nq - 4), random_quaternion(rng)])
+    return rng.uniform(-1, 1, kind.nq) * [np.pi if u == "rad" else 1.0 for u in kind.units]
 
 
 def with_motors(model: Model) -> Model:
@@ -183,6 +185,31 @@ def with_motors(model: Model) -> Model:
         builder.link(name, joint=kind, mass=1.0, inertia=1.0)
     for dof in model.tree.dofs:
         builder.actuator(dof, dof)
+    return eqx.tree_at(lambda m: m.actuator, model, builder.build().actuator)
+
+
+def with_servos(model: Model, rng: np.random.Generator) -> Model:
+    """Actuators of every kind in turn, every second one with a lag, some sure to saturate.
+
+    Number i modulo 5: 0 and 1 have control limits at +-2, 2 and 3 a force that is far beyond its
+    upper or lower limit, 4 is free of limits that matter.
+    """
+    builder = Builder("servos")
+    for name, kind in zip(model.tree.joints, model.tree.types, strict=True):
+        builder.link(name, joint=kind, mass=1.0, inertia=1.0)
+    for i, dof in enumerate(model.tree.dofs):
+        builder.actuator(
+            dof,
+            dof,
+            ("torque", "position", "velocity")[i % 3],
+            gear=rng.uniform(0.5, 2),
+            gain=rng.uniform(0.5, 2),
+            kp=rng.uniform(1, 5),
+            kd=rng.uniform(0.5, 2),
+            control_range=(-2.0, 2.0),
+            force_range={2: (-99.0, -50.0), 3: (50.0, 99.0)}.get(i % 5, (-99.0, 99.0)),
+            time_constant=rng.uniform(0.02, 0.1) if i % 2 else None,
+        )
     return eqx.tree_at(lambda m: m.actuator, model, builder.build().actuator)
 
 

@@ -6,6 +6,7 @@ Thinning keeps the lowest and the highest sample of each stretch, so no peak is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -54,8 +55,10 @@ class Plot:
         return float(np.sqrt(np.mean(residual[good] ** 2))) / spread
 
 
-def thin(time: np.ndarray, values: np.ndarray, limit: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """At most about `limit` samples of a curve: of each stretch its lowest and highest, and the ends.
+def thin(
+    time: np.ndarray, values: np.ndarray, limit: int = POINTS
+) -> tuple[np.ndarray, np.ndarray]:
+    """About `limit` samples of a curve: of each stretch its lowest and highest, and the ends.
 
     A stretch without a finite sample keeps one, so that the gap stays a gap.
     """
@@ -131,7 +134,7 @@ def _times(windows: list[Trace]) -> tuple[list[np.ndarray], bool]:
     """Times to draw at; windows whose clocks overlap are set side by side."""
     times = [np.asarray(w.time, float) for w in windows]
     step = max((float(np.median(np.diff(t))) for t in times if len(t) > 1), default=1e-3)
-    if all(b[0] >= a[-1] - 0.5 * step for a, b in zip(times, times[1:], strict=False)):
+    if all(b[0] >= a[-1] - 0.5 * step for a, b in pairwise(times)):
         return times, False
     moved, now = [], 0.0
     gap = 0.03 * sum(float(t[-1] - t[0]) for t in times) / len(times) + step

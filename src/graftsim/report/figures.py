@@ -101,8 +101,9 @@ def correlation(names: tuple[str, ...], matrix: np.ndarray) -> str:
                         color="white" if strength > 0.6 else INK,
                     )
             else:
-                hatched = dict(facecolor="none", edgecolor=LINE, hatch="////", linewidth=0)
-                axes.add_patch(Rectangle((j, i), 1, 1, **hatched))
+                hatched = Rectangle((j, i), 1, 1, facecolor="none", edgecolor=LINE, linewidth=0)
+                hatched.set_hatch("////")
+                axes.add_patch(hatched)
     axes.set_xlim(0, n)
     axes.set_ylim(n, 0)
     middle = np.arange(n) + 0.5
@@ -135,7 +136,7 @@ def _figure(width: float, height: float):
 
 
 def _svg(figure, salt: str, *, scale: bool = False) -> str:
-    """The figure as an element for a page: no prologue, no metadata, the page's colours and font."""
+    """The figure as an element for a page, without prologue, in the page's colours and font."""
     from matplotlib import rc_context
 
     buffer = io.StringIO()
@@ -145,7 +146,7 @@ def _svg(figure, salt: str, *, scale: bool = False) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
-    # Ids would be repeated between figures; those that are pointed at begin with a hash of the salt.
+    # Ids are kept where they are pointed at: those are hashes with the salt.
     used = set(re.findall(r"(?:#|url\(#)([\w-]+)", text))
     text = re.sub(r' id="([\w.-]+)"', lambda m: m[0] if m[1] in used else "", text)
     text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
@@ -153,9 +154,9 @@ def _svg(figure, salt: str, *, scale: bool = False) -> str:
         text = text.replace(colour, variable)
     size = figure.get_figwidth() * 100
     style = f"width:{size:.0f}px;max-width:100%;height:auto" if scale else "width:100%;height:auto"
-    return re.sub(r'<svg ([^>]*?)width="[^"]*"', rf'<svg style="{style}" \1', text, count=1).replace(
-        f' height="{figure.get_figheight() * 72:g}pt"', "", 1
-    )
+    return re.sub(
+        r'<svg ([^>]*?)width="[^"]*"', rf'<svg style="{style}" \1', text, count=1
+    ).replace(f' height="{figure.get_figheight() * 72:g}pt"', "", 1)
 
 
 def _plain(name: str) -> str:

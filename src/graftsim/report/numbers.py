@@ -11,8 +11,8 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def exponent(x: float) -> int:
-    """Power of ten of the leading digit; 0 for zero."""
-    return math.floor(math.log10(abs(x))) if x else 0
+    """Power of ten of the leading digit; 0 for zero, NaN and infinity."""
+    return math.floor(math.log10(abs(x))) if x and math.isfinite(x) else 0
 
 
 def decimal(x: float, places: int) -> str:
@@ -40,7 +40,7 @@ def rounded(x: float, digits: int = 3) -> str:
 
 
 def places_for(std: float, value: float) -> int:
-    """Decimal places that show two digits of the uncertainty; four of the value if there is none."""
+    """Decimal places that show two digits of the uncertainty; without one, four of the value."""
     if math.isfinite(std) and std > 0:
         places = 1 - exponent(std)
         # An uncertainty far above the value must not round the value away, nor one far below

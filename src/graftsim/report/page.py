@@ -87,7 +87,9 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     if windows:
         counts = len({t.recording for t in result.traces})
         word = "recording" if counts == 1 else "recordings"
-        facts.append((f"{len(windows) - held} + {held}", f"windows fitted + held out, {counts} {word}"))
+        facts.append(
+            (f"{len(windows) - held} + {held}", f"windows fitted + held out, {counts} {word}")
+        )
     costs = [h.cost for h in result.history if np.isfinite(h.cost)]
     last = [h for h in result.history if h.stage == result.history[-1].stage]
     if len(costs) > 1 and len(last) > 1 and last[-1].cost > 0:

@@ -32,7 +32,9 @@ def svg(plot: Plot, group: int) -> str:
     span = (start, end if end > start else start + 1e-3)
     label = " ".join(filter(None, (plot.channel, plot.component)))
     signals = {k: [getattr(s, k) for s in plot.stretches] for k in CURVES}
-    residuals = {k: [getattr(s, k) - s.measured for s in plot.stretches] for k in ("before", "after")}
+    residuals = {
+        k: [getattr(s, k) - s.measured for s in plot.stretches] for k in ("before", "after")
+    }
     upper = _range([*signals["measured"], *signals["after"]], signals["before"], 1.0)
     lower = _range(residuals["after"], residuals["before"], 2.0, about_zero=True)
     bottom = TOP + SIGNAL + GAP
@@ -130,7 +132,8 @@ def _panel(
         f'viewBox="0 0 {GRID_X} {GRID_Y}" preserveAspectRatio="none" '
         f'data-v0="{limits[0]!r}" data-v1="{limits[1]!r}">{shades}{zero if what else ""}'
         f"{''.join(drawn)}</svg>"
-        f'<text class="axis" transform="translate(13 {middle}) rotate(-90)">{escape(what or unit(text))}</text>'
+        f'<text class="axis" transform="translate(13 {middle}) rotate(-90)">'
+        f"{escape(what or unit(text))}</text>"
     )
 
 
@@ -186,7 +189,7 @@ def _time_ticks(span: tuple[float, float], y: int) -> str:
 
 
 def _value_ticks(limits: tuple[float, float], top: int, height: int) -> str:
-    marks = ticks(*limits, max(3, height // 42))
+    marks = ticks(*limits, 4 if height > 100 else 5)
     step = marks[1] - marks[0] if len(marks) > 1 else limits[1] - limits[0]
     rows = [top + (limits[1] - v) / (limits[1] - limits[0]) * height for v in marks]
     return "".join(

@@ -6,7 +6,16 @@ import math
 from typing import Any
 
 from graftsim.identify.result import ErrorRow, Iteration, ParameterRow, WeakDirection
-from graftsim.report.numbers import NONE, decimal, duration, percent, places_for, rounded, unit
+from graftsim.report.numbers import (
+    NONE,
+    decimal,
+    duration,
+    exponent,
+    percent,
+    places_for,
+    rounded,
+    unit,
+)
 from graftsim.report.words import change, ratio, relative
 
 BAR_WIDTH, BAR_HEIGHT, BAR_EDGE = 150, 18, 8
@@ -20,7 +29,7 @@ def parameters(rows: tuple[ParameterRow, ...]) -> list[dict[str, Any]]:
         known = math.isfinite(r.low) and math.isfinite(r.high)
         interval = f"{decimal(r.low, places)} to {decimal(r.high, places)}"
         if math.isfinite(r.std) or known:
-            start = decimal(r.start, min(places, 3 - _exponent(r.start)))
+            start = decimal(r.start, min(places, 3 - exponent(r.start)))
         else:
             start = rounded(r.start, 4)
         found.append(
@@ -141,7 +150,3 @@ def _text(value: Any) -> str:
 def _plus_minus(fraction: float) -> str:
     text = percent(fraction)
     return text if text.startswith((">", NONE)) else f"±{text}"
-
-
-def _exponent(x: float) -> int:
-    return math.floor(math.log10(abs(x))) if x and math.isfinite(x) else 0

@@ -136,7 +136,9 @@ def _knowledge(rows: tuple[ParameterRow, ...]) -> str:
     open_ = [name for name, w in widths.items() if math.isnan(w)]
     known = [name for name, w in widths.items() if w <= KNOWN]
     count = len(rows)
-    start = "The one fitted parameter is" if count == 1 else f"{len(known)} of {count} parameters are"
+    start = (
+        "The one fitted parameter is" if count == 1 else f"{len(known)} of {count} parameters are"
+    )
     if count == 1:
         row = rows[0]
         if open_:

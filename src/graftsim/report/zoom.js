@@ -61,7 +61,7 @@
       this.view.setAttribute("viewBox", `${a} ${low} ${b - a} ${high - low}`);
       this.axis.replaceChildren();
       const value = (y) => this.v1 - (y / H) * (this.v1 - this.v0);
-      const v0 = value(high), v1 = value(low), [marks, step] = ticks(v0, v1, Math.max(3, Math.floor(this.height / 42)));
+      const v0 = value(high), v1 = value(low), [marks, step] = ticks(v0, v1, this.height > 100 ? 4 : 5);
       for (const v of marks) {
         const y = this.top + ((v1 - v) / (v1 - v0)) * this.height;
         element(this.axis, "line", { x1: LEFT, x2: LEFT + INNER, y1: y, y2: y });

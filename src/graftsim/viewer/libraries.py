@@ -14,8 +14,7 @@ def require(what: str, *modules: str) -> None:
     missing = [m for m in modules if importlib.util.find_spec(m) is None]
     if missing:
         raise GraftsimError(
-            f"{what} needs {' and '.join(missing)}. "
-            "Install with: pip install 'graftsim[report]'"
+            f"{what} needs {' and '.join(missing)}. Install with: pip install 'graftsim[report]'"
         )
 
 

@@ -28,7 +28,7 @@ class Motion:
 
 
 def frames(time: np.ndarray, fps: float = FPS, limit: int = MAX_FRAMES) -> np.ndarray:
-    """Indices of the samples to show: at most `fps` a second and `limit` in all, the last included."""
+    """Indices of the samples to show: at most `fps` a second and `limit` in all, ends included."""
     time = np.asarray(time, float)
     if len(time) < 2:
         return np.arange(len(time))
@@ -43,7 +43,7 @@ def frames(time: np.ndarray, fps: float = FPS, limit: int = MAX_FRAMES) -> np.nd
 def motion(model: Model, q: np.ndarray) -> Motion:
     """Poses of all links for positions q [n, nq]; rows with a NaN are not known."""
     q = np.asarray(q, float)
-    known = np.isfinite(q).all(1)
+    known = np.asarray(np.isfinite(q).all(1))
     filled = np.where(known[:, None], q, model.tree.neutral)
     R, p = _poses(model, jnp.asarray(filled, model.link.mass.dtype))
     return Motion(np.asarray(p, float), quaternions(np.asarray(R, float)), known)

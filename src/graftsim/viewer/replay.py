@@ -125,7 +125,7 @@ def _checked(model: Model, replay: Replay) -> Replay | None:
                 f"Replay '{replay.name}': {what} positions must have shape [n, {model.nq}], "
                 f"got {np.shape(q)}."
             )
-    good = np.isfinite(np.asarray(replay.simulated, float)).all(1)
+    good = np.asarray(np.isfinite(np.asarray(replay.simulated, float)).all(1))
     count = len(good) if good.all() else int(np.argmin(good))
     count = min(count, len(replay.time))
     if replay.measured is not None:

@@ -1,4 +1,4 @@
-"""Triangle meshes of the shapes a model can have: all but boxes and hulls are surfaces of revolution."""
+"""Triangle meshes of a model's shapes: all but boxes and hulls are surfaces of revolution."""
 
 from __future__ import annotations
 

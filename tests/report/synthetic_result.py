@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 
-import equinox as eqx
 import numpy as np
 
 from graftsim import Builder, Simulator
@@ -25,7 +25,8 @@ STEPS = 200
 def pendulum(damping: float, mass: float):
     """Two rods that hang along -z, the second with a name that HTML must escape."""
     builder = Builder("double <pendulum> & friends")
-    rod = dict(axis=(1, 0, 0), com=(0, 0, -0.25), inertia=(0.02, 0.02, 1e-4), damping=damping)
+    rod: dict = {"axis": (1, 0, 0), "com": (0, 0, -0.25), "damping": damping}
+    rod["inertia"] = (0.02, 0.02, 1e-4)
     builder.link("upper", mass=1.0, joint_name="shoulder", **rod)
     builder.link(
         "lower", "upper", origin=(0, 0, -0.5), mass=mass, joint_name='elbow <"left"> & co', **rod
@@ -92,7 +93,9 @@ def result(**changes) -> Result:
         ("joint.friction[shoulder]", "N m", 0.02, 2.1e-6, 1.4e-5, "at its lower bound 0"),
     )
     parameters = tuple(
-        ParameterRow(n, u, a, x, s, *((x - 1.96 * s, x + 1.96 * s) if s < 1e9 else (np.nan, np.nan)), t)
+        ParameterRow(
+            n, u, a, x, s, *((x - 1.96 * s, x + 1.96 * s) if s < 1e9 else (np.nan, np.nan)), t
+        )
         for n, u, a, x, s, t in rows
     )
     p = len(rows)
@@ -102,7 +105,7 @@ def result(**changes) -> Result:
     std = np.array([r.std if np.isfinite(r.std) else 1.0 for r in parameters])
     covariance *= np.outer(std, std) / np.sqrt(np.outer(*[np.diag(covariance)] * 2))
     covariance[5] = covariance[:, 5] = np.nan
-    values = dict(
+    fields = Result(
         outcome="converged",
         parameters=parameters,
         errors=errors,
@@ -115,11 +118,15 @@ def result(**changes) -> Result:
                 "The mass of the lower rod can grow while its centre of mass moves up: the data "
                 "fix their product, m c_z, and hardly the two alone.",
                 0.31,
-                {"link.mass[lower]": 0.71, "link.com[lower].z": -0.69, "link.inertia[lower].xx": 0.1},
+                {
+                    "link.mass[lower]": 0.71,
+                    "link.com[lower].z": -0.69,
+                    "link.inertia[lower].xx": 0.1,
+                },
             ),
         ),
         warnings=(
-            "joint.friction[shoulder] ended on its lower bound: friction there is too small to see.",
+            "joint.friction[shoulder] ended on its lower bound: too small to see.",
             "link.inertia[lower].zz does not change any measured channel <at all> & was kept.",
         ),
         start=start,
@@ -134,20 +141,16 @@ def result(**changes) -> Result:
         },
         command="graftsim fit pendulum.urdf swing_*.csv --free 'joint.damping[*]' --out out/",
     )
-    return Result(**(values | changes))
+    return dataclasses.replace(fields, **changes)
 
 
 def history() -> tuple[Iteration, ...]:
     """Three stages of growing horizon, each from a larger cost down to its floor."""
     found = []
-    for stage, (horizon, first, floor) in enumerate(((0.1, 4e3, 210.0), (0.5, 9e2, 230.0), (2.0, 5e2, 244.0))):
+    for stage, (horizon, first, floor) in enumerate(
+        ((0.1, 4e3, 210.0), (0.5, 9e2, 230.0), (2.0, 5e2, 244.0))
+    ):
         for i in range(9 - stage):
             cost = floor + (first - floor) * 10.0 ** (-0.8 * i)
             found.append(Iteration(stage, horizon, i, cost, cost * 10.0**-i, 10.0 ** (-3 - i), 0.9))
     return tuple(found)
-
-
-def with_model(model) -> Result:
-    """The result of a fit of another model, without motion."""
-    fitted = eqx.tree_at(lambda s: s.model, simulators()[1], model)
-    return result(simulator=fitted, replays=())

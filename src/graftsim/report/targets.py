@@ -1,0 +1,78 @@
+"""Figures of an experiment or benchmark: measured value beside its target, as a table and as JSON.
+
+figures = Figures("E5 real double pendulum", seed=0)
+figures.at_most("run 0, RMS over 0.5 s", 0.03, 0.05, "rad")
+figures.finish()        # prints; writes the file of --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number. `holds` is None where there is no target."""
+
+    name: str
+    value: float
+    target: str
+    unit: str
+    holds: bool | None
+
+
+class Figures:
+    """Collects figures; `finish` prints the table and writes JSON when `--json FILE` was given."""
+
+    def __init__(
+        self, title: str, *, seed: int | None = None, json_path: str | None = None
+    ) -> None:
+        self.title, self.seed, self.json_path = title, seed, json_path
+        self.began = time.perf_counter()
+        self.rows: list[Figure] = []
+
+    @staticmethod
+    def arguments(description: str) -> argparse.ArgumentParser:
+        """A parser with the options that every experiment has: --json and --seed."""
+        parser = argparse.ArgumentParser(description=description)
+        parser.add_argument("--json", metavar="FILE", help="write the figures to this file")
+        parser.add_argument("--seed", type=int, default=0, help="seed of everything random")
+        return parser
+
+    def at_most(self, name: str, value: float, target: float, unit: str = "") -> None:
+        """A number that should not exceed its target."""
+        self._add(name, value, f"<= {target:g}", unit, math.isfinite(value) and value <= target)
+
+    def at_least(self, name: str, value: float, target: float, unit: str = "") -> None:
+        """A number that should reach its target."""
+        self._add(name, value, f">= {target:g}", unit, math.isfinite(value) and value >= target)
+
+    def note(self, name: str, value: float, unit: str = "") -> None:
+        """A number without a target."""
+        self._add(name, value, "", unit, None)
+
+    def _add(self, name: str, value: float, target: str, unit: str, holds: bool | None) -> None:
+        self.rows.append(Figure(name, float(value), target, unit, holds))
+
+    def finish(self) -> bool:
+        """Print the table, write the file; returns whether every target holds."""
+        seconds = time.perf_counter() - self.began
+        width = max([len(r.name) for r in self.rows] + [6])
+        print(f"\n{self.title}")
+        print(f"{'figure':<{width}}  {'value':>12}  {'target':>12}  unit")
+        for r in self.rows:
+            mark = {True: "holds", False: "FAILS", None: ""}[r.holds]
+            print(f"{r.name:<{width}}  {r.value:>12.5g}  {r.target:>12}  {r.unit:<8} {mark}")
+        print(f"{seconds:.1f} s")
+        if self.json_path:
+            rows = [asdict(r) for r in self.rows]
+            for row in rows:
+                row["value"] = row["value"] if math.isfinite(row["value"]) else None
+            content = {"figures": rows, "seconds": seconds, "seed": self.seed}
+            Path(self.json_path).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        return all(r.holds is not False for r in self.rows)

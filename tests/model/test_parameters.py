@@ -1,0 +1,133 @@
+"""Every physical number of a model is a leaf with the right gradient (conformance G13, G14).
+
+One mechanism in which everything matters: each joint type on tilted attachments, springs, friction,
+limits that are touched, actuators of all kinds with lags, saturated and not. Its state after four
+steps inside a scan, and the pose of a tool, are differentiated in every number of the model, in
+both modes, and compared with fourth-order differences.
+"""
+
+from functools import lru_cache
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import zoo
+from differences import column_errors, jacobians
+from jax.flatten_util import ravel_pytree
+
+from graftsim import dynamics
+from graftsim.dynamics.passive import displacement
+from graftsim.engine import Simulator
+from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
+from graftsim.model.state import State
+
+# Shapes act through contact alone; their gradients are tested with it.
+CONTACT_ONLY = {"geom.size", "geom.position", "geom.rotation"}
+
+
+def everything():
+    """The mechanism, its state, and commands that saturate some of its actuators."""
+    model = zoo.random_model(zoo.every_type(), 11, passive=True)
+    q, qd = zoo.random_state(model, 12)
+    neutral = jnp.asarray(model.tree.neutral)
+    at = np.asarray(zoo.jit(lambda: displacement(model.tree, neutral, jnp.asarray(q)))())
+    # Even degrees of freedom are beyond their lower limit, odd ones beyond the upper.
+    even = np.arange(model.nv) % 2 == 0
+    model = with_leaf(model, "joint.lower", jnp.asarray(np.where(even, at + 0.2, at - 9)))
+    model = with_leaf(model, "joint.upper", jnp.asarray(np.where(even, at + 9, at - 0.2)))
+    model = zoo.with_servos(model, np.random.default_rng(13))
+    u = np.where(np.arange(model.nu) % 5 == 1, -3.0, np.where(np.arange(model.nu) % 5 == 0, 3.0, 0.5))
+    act = np.linspace(-0.3, 0.3, model.actuator.na)
+    return model, State(q=jnp.asarray(q), qd=jnp.asarray(qd), act=jnp.asarray(act)), jnp.asarray(u)
+
+
+@lru_cache
+def found():
+    """Forward, reverse and difference Jacobians in all leaves, and the model."""
+    model, state, u = everything()
+
+    def outcome(model):
+        simulator = Simulator(model, 0.01)
+        end = jax.lax.scan(lambda s, _: (simulator.step(s, u), None), state, None, length=4)[0]
+        R, p = dynamics.frame_pose(model, end.q, "tool")
+        return jnp.concatenate([end.q, end.qd, end.act, R.ravel(), p])
+
+    return model, *jacobians(outcome)(model)
+
+
+def columns(model, name):
+    """Columns of the Jacobian that belong to a parameter, in the shape of its leaf."""
+    flat, _ = ravel_pytree(jax.tree.map(jnp.zeros_like, model))
+    size = jnp.size(leaf(model, name))
+    marks = with_leaf(
+        jax.tree.map(jnp.zeros_like, model),
+        name,
+        jnp.arange(1, size + 1, dtype=flat.dtype).reshape(leaf(model, name).shape),
+    )
+    marked = np.asarray(ravel_pytree(marks)[0])
+    return np.argsort(np.where(marked == 0, np.inf, marked), kind="stable")[:size]
+
+
+def matters(model, name):
+    """Which entries of a leaf must have an effect: all, unless physics says otherwise."""
+    expected = np.ones(leaf(model, name).shape, bool)
+    even = np.arange(model.nv) % 2 == 0
+    n = np.arange(model.nu)
+    kinds = np.array(model.actuator.kinds)
+    unsaturated = ~np.isin(n % 5, (2, 3))
+    axial = np.isin(model.tree.types, ("revolute", "prismatic", "planar"))
+    special = {
+        "link.com": np.repeat(np.asarray(model.link.mass > 0)[:, None], 3, 1),
+        "joint.axis": np.repeat(axial[:, None], 3, 1),
+        "joint.lower": even,
+        "joint.upper": ~even,
+        "actuator.gain": (kinds == "torque") & unsaturated,
+        "actuator.kp": (kinds == "position") & unsaturated,
+        "actuator.kd": (kinds != "torque") & unsaturated,
+        "actuator.control_lower": n % 5 == 1,
+        "actuator.control_upper": n % 5 == 0,
+        "actuator.force_upper": n % 5 == 2,
+        "actuator.force_lower": n % 5 == 3,
+        "actuator.time_constant": np.array(model.actuator.lagged),
+    }
+    return special.get(name, expected)
+
+
+@pytest.mark.parametrize("name", [n for n in PARAMETERS if n not in CONTACT_ONLY])
+def test_gradient_of(name):
+    """Both modes equal differences to 1e-6, and are zero only where physics says so."""
+    model, forward, reverse, differences = found()
+    index = columns(model, name)
+    J = differences[:, index]
+    assert np.all(np.isfinite(forward[:, index]))
+    assert column_errors(forward[:, index], J).max() < 1e-6
+    assert column_errors(reverse[:, index], J).max() < 1e-6
+    effect = np.abs(forward[:, index]).max(0) > 1e-9
+    assert effect.tolist() == matters(model, name).ravel().tolist()
+
+
+def test_catalogue_lists_exactly_the_leaves():
+    """Each leaf of a model has a row in the table, apart from the vertices of meshes."""
+    model = zoo.quadruped()
+    names = set()
+    for family in ("link", "joint", "actuator", "geom", "frame", "world"):
+        part = getattr(model, family)
+        fields = type(part).__dataclass_fields__
+        names |= {f"{family}.{k}" for k, f in fields.items() if not f.metadata.get("static")}
+    assert names - {"geom.vertices"} == set(PARAMETERS)
+    for name in PARAMETERS:
+        assert eqx.is_array(leaf(model, name))
+
+
+def test_gradients_are_finite_without_limits():
+    """Infinite limits of travel, control and force leave no NaN in any gradient."""
+    model = zoo.quadruped()
+
+    def loss(model):
+        simulator = Simulator(model, 0.002)
+        return jnp.sum(simulator.step(simulator.initial_state(), jnp.ones(model.nu)).q ** 2)
+
+    gradient = zoo.jit(jax.grad(loss))(model)
+    assert all(bool(jnp.all(jnp.isfinite(x))) for x in jax.tree.leaves(gradient))
