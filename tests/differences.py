@@ -3,8 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import zoo
 from jax.flatten_util import ravel_pytree
+
+import zoo
 
 
 def jacobians(function, step=1e-3):

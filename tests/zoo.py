@@ -16,11 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.dynamics.passive import displacement
 from graftsim.engine.simulator import scan_steps
-from graftsim.model import Builder, Model
+from graftsim.model import Builder, Model, State
+from graftsim.model.catalogue import with_leaf
 from graftsim.model.joints import JOINT_TYPES, JointType
 
-# Tests compile many programs and run each briefly: a quick compilation is worth more than fast code.
+# Tests compile many programs and run each briefly: quick compilation is worth more than fast code.
 jit = functools.partial(
     jax.jit,
     compiler_options={
@@ -91,7 +93,7 @@ def every_type(seed: int = 0) -> Topology:
 
 
 def random_inertia(rng: np.random.Generator, size: float = 0.2) -> np.ndarray:
-    """(xx yy zz xy xz yz) per kg of a body with random axes: second moments first, so it can exist."""
+    """(xx yy zz xy xz yz) per kg, axes at random; from second moments, so that it can exist."""
     R = _matrix(random_quaternion(rng))
     second = R @ np.diag(size**2 * rng.uniform(0.1, 1.0, 3)) @ R.T
     I = np.trace(second) * np.eye(3) - second
@@ -134,19 +136,19 @@ def random_model(topology: Topology, seed: int, *, passive: bool = False) -> Mod
         mass = 0.0 if topology.massless[i] else rng.uniform(0.3, 3.0)
         extra = {}
         if passive:
-            extra = dict(
-                damping=rng.uniform(0.1, 1, n),
-                stiffness=rng.uniform(1, 5, n),
-                rest=_random_position(JOINT_TYPES[kind], rng),
-                friction=rng.uniform(0.1, 1, n),
-                stribeck=rng.uniform(0.1, 1, n),
-                stribeck_velocity=rng.uniform(0.5, 2, n),
-                friction_velocity=rng.uniform(0.5, 2, n),
-                lower=rng.uniform(-0.3, -0.1, n),
-                upper=rng.uniform(0.1, 0.3, n),
-                limit_stiffness=rng.uniform(1, 5, n),
-                limit_damping=rng.uniform(0.05, 0.1, n),
-            )
+            extra = {
+                "damping": rng.uniform(0.1, 1, n),
+                "stiffness": rng.uniform(1, 5, n),
+                "rest": _random_position(JOINT_TYPES[kind], rng),
+                "friction": rng.uniform(0.1, 1, n),
+                "stribeck": rng.uniform(0.1, 1, n),
+                "stribeck_velocity": rng.uniform(0.5, 2, n),
+                "friction_velocity": rng.uniform(0.5, 2, n),
+                "lower": rng.uniform(-0.3, -0.1, n),
+                "upper": rng.uniform(0.1, 0.3, n),
+                "limit_stiffness": rng.uniform(1, 5, n),
+                "limit_damping": rng.uniform(0.05, 0.1, n),
+            }
         builder.link(
             f"link{i}",
             "world" if parent < 0 else f"link{parent}",
@@ -213,8 +215,24 @@ def with_servos(model: Model, rng: np.random.Generator) -> Model:
     return eqx.tree_at(lambda m: m.actuator, model, builder.build().actuator)
 
 
+def everything() -> tuple[Model, State, jax.Array]:
+    """A mechanism in which every number matters, its state, commands that saturate some motors."""
+    model = random_model(every_type(), 11, passive=True)
+    q, qd = random_state(model, 12)
+    neutral = jnp.asarray(model.tree.neutral)
+    at = np.asarray(jit(lambda: displacement(model.tree, neutral, jnp.asarray(q)))())
+    # Even degrees of freedom are beyond their lower limit, odd ones beyond the upper.
+    even = np.arange(model.nv) % 2 == 0
+    model = with_leaf(model, "joint.lower", jnp.asarray(np.where(even, at + 0.2, at - 9)))
+    model = with_leaf(model, "joint.upper", jnp.asarray(np.where(even, at + 9, at - 0.2)))
+    model = with_servos(model, np.random.default_rng(13))
+    u = np.array([3.0, -3.0, 0.5, 0.5, 0.5])[np.arange(model.nu) % 5]
+    act = np.linspace(-0.3, 0.3, model.actuator.na)
+    return model, State(q=jnp.asarray(q), qd=jnp.asarray(qd), act=jnp.asarray(act)), jnp.asarray(u)
+
+
 def depth_first(model: Model) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Links, rows of q and rows of qd branch by branch, the order in which other engines keep them."""
+    """Links, rows of q and of qd branch by branch, the order in which other engines keep them."""
     tree = model.tree
     order: list[int] = []
 
@@ -272,7 +290,9 @@ def quadruped() -> Model:
     """A free trunk with four legs of three hinges, motors on all of them, feet on fixed joints."""
     builder = Builder("quadruped")
     builder.link("trunk", joint="free", mass=6.0, inertia=(0.03, 0.09, 0.1), joint_name="root")
-    for leg, (x, y) in zip(("fl", "fr", "rl", "rr"), itertools.product((0.2, -0.2), (0.1, -0.1))):
+    for leg, (x, y) in zip(
+        ("fl", "fr", "rl", "rr"), itertools.product((0.2, -0.2), (0.1, -0.1)), strict=True
+    ):
         side = np.sign(y)
         parts = [("hip", (x, y, 0), (1, 0, 0)), ("thigh", (0, 0.05 * side, 0), (0, 1, 0))]
         parent = "trunk"

@@ -3,14 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graftsim import dynamics
-from graftsim.engine import (
-    ImplicitDamping,
-    RungeKutta4,
-    SemiImplicitEuler,
-    Simulator,
-    Trajectory,
-)
 from graftsim.errors import (
     FileError,
     GraftsimError,
@@ -21,10 +13,19 @@ from graftsim.errors import (
     ProblemError,
     VariableError,
 )
-from graftsim.model import Builder, Model, State
 
 if TYPE_CHECKING:
+    from graftsim import dynamics, model
+    from graftsim.engine import (
+        ImplicitDamping,
+        RungeKutta4,
+        SemiImplicitEuler,
+        Simulator,
+        Trajectory,
+    )
     from graftsim.identify import (
+        LBFGS,
+        Adam,
         Bounds,
         Custom,
         Domain,
@@ -42,20 +43,32 @@ if TYPE_CHECKING:
     from graftsim.io.mjcf_write import write_mjcf
     from graftsim.io.recording import Channel, Recording
     from graftsim.io.urdf_write import write_urdf
+    from graftsim.model import Builder, Model, State
 
-# Loaded when first used, so that `import graftsim` stops at JAX and Equinox.
+# Loaded when first used: the command line answers --help before JAX is there, and chooses its
+# precision by the environment before JAX reads it.
 _LAZY = {
+    "Adam": "identify",
+    "LBFGS": "identify",
     "Bounds": "identify",
+    "Builder": "model",
     "Channel": "io.recording",
     "ColumnSpec": "io.log_columns",
     "Custom": "identify",
     "Domain": "identify",
+    "ImplicitDamping": "engine",
     "LevenbergMarquardt": "identify",
+    "Model": "model",
     "Positive": "identify",
     "Prior": "identify",
     "Problem": "identify",
     "Recording": "io.recording",
     "Result": "identify",
+    "RungeKutta4": "engine",
+    "SemiImplicitEuler": "engine",
+    "Simulator": "engine",
+    "State": "model",
+    "Trajectory": "engine",
     "Unbounded": "identify",
     "fit": "identify",
     "load": "io.load",
@@ -67,18 +80,22 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "dynamics":
+        return import_module("graftsim.dynamics")
     if name in _LAZY:
         return getattr(import_module(f"graftsim.{_LAZY[name]}"), name)
     raise AttributeError(f"module 'graftsim' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LAZY])
+    return sorted({*globals(), *__all__})
 
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "LBFGS",
+    "Adam",
     "Bounds",
     "Builder",
     "Channel",

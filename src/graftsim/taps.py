@@ -1,4 +1,4 @@
-"""Named variables of a simulation: the catalogue of what the engine names, and the scope that does it.
+"""Named variables of a simulation: the catalogue of names, and the scope that does the naming.
 
 The engine writes `tau = scope.tap("joint.tau_passive", tau)` where it has computed a quantity.
 With `OFF` that is the identity and leaves no trace in the program. An open `Scope` keeps the values

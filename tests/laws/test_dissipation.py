@@ -4,10 +4,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
+import zoo
 from graftsim import dynamics
 from graftsim.dynamics.passive import friction, friction_secant, limit
 from graftsim.engine import ImplicitDamping, Simulator
@@ -24,9 +24,7 @@ def joint(**numbers):
 @given(positive, positive, positive, positive, st.floats(-50, 50))
 def test_friction_is_odd_and_opposes(coulomb, breakaway, v_s, v_0, speed):
     """Friction changes sign with the velocity, opposes it, and never exceeds its level."""
-    j = joint(
-        friction=coulomb, stribeck=breakaway, stribeck_velocity=v_s, friction_velocity=v_0
-    )
+    j = joint(friction=coulomb, stribeck=breakaway, stribeck_velocity=v_s, friction_velocity=v_0)
     with jax.disable_jit():
         there, back = (float(friction(j, jnp.array([s]))[0]) for s in (speed, -speed))
         secant = float(friction_secant(j, jnp.array([speed]))[0])
@@ -75,7 +73,7 @@ def test_limits_take_energy():
         simulator = Simulator(model, 1e-4)
         end = simulator.rollout(simulator.initial_state(qd=[1.0]), steps=8000).qd[-1, 0]
         assert end < 0
-        assert (abs(end + 1) < 1e-3) if dissipation == 0 else (-0.99 < end)
+        assert (abs(end + 1) < 1e-3) if dissipation == 0 else (end > -0.99)
 
 
 def test_implicit_damping_never_gains_energy():
@@ -115,12 +113,14 @@ def test_implicit_damping_never_gains_energy():
             model,
             (*scales[:3], 10.0 ** rng.uniform(-2, 0, 3), 10.0 ** rng.uniform(-4, 0, 3)),
         )
-        E = np.asarray(energies(trial, jnp.array(rng.uniform(-3, 3, 3)), 10.0 ** rng.uniform(-4, 0)))
+        E = np.asarray(
+            energies(trial, jnp.array(rng.uniform(-3, 3, 3)), 10.0 ** rng.uniform(-4, 0))
+        )
         assert np.all(np.diff(E) <= 1e-13 * E[0])
 
 
 def test_implicit_damping_stops_a_tree():
-    """A tree of every joint type, stiffly damped with a large step, comes to rest and stays there."""
+    """A tree of every joint type, stiffly damped with a large step, comes to rest and stays so."""
     model = zoo.random_model(zoo.every_type(), 7)
     model = eqx.tree_at(
         lambda m: (m.joint.damping, m.joint.friction, m.world.gravity),

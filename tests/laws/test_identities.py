@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import zoo
 
+import zoo
 from graftsim import dynamics
 from graftsim.engine.integrators import move
 from graftsim.model.fuse import fuse

@@ -13,40 +13,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import zoo
-from differences import column_errors, jacobians
 from jax.flatten_util import ravel_pytree
 
+import zoo
+from differences import column_errors, jacobians
 from graftsim import dynamics
-from graftsim.dynamics.passive import displacement
 from graftsim.engine import Simulator
 from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
-from graftsim.model.state import State
 
 # Shapes act through contact alone; their gradients are tested with it.
 CONTACT_ONLY = {"geom.size", "geom.position", "geom.rotation"}
 
 
-def everything():
-    """The mechanism, its state, and commands that saturate some of its actuators."""
-    model = zoo.random_model(zoo.every_type(), 11, passive=True)
-    q, qd = zoo.random_state(model, 12)
-    neutral = jnp.asarray(model.tree.neutral)
-    at = np.asarray(zoo.jit(lambda: displacement(model.tree, neutral, jnp.asarray(q)))())
-    # Even degrees of freedom are beyond their lower limit, odd ones beyond the upper.
-    even = np.arange(model.nv) % 2 == 0
-    model = with_leaf(model, "joint.lower", jnp.asarray(np.where(even, at + 0.2, at - 9)))
-    model = with_leaf(model, "joint.upper", jnp.asarray(np.where(even, at + 9, at - 0.2)))
-    model = zoo.with_servos(model, np.random.default_rng(13))
-    u = np.where(np.arange(model.nu) % 5 == 1, -3.0, np.where(np.arange(model.nu) % 5 == 0, 3.0, 0.5))
-    act = np.linspace(-0.3, 0.3, model.actuator.na)
-    return model, State(q=jnp.asarray(q), qd=jnp.asarray(qd), act=jnp.asarray(act)), jnp.asarray(u)
-
-
 @lru_cache
 def found():
     """Forward, reverse and difference Jacobians in all leaves, and the model."""
-    model, state, u = everything()
+    model, state, u = zoo.everything()
 
     def outcome(model):
         simulator = Simulator(model, 0.01)

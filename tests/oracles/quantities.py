@@ -14,10 +14,10 @@ import jax
 import mujoco
 import numpy as np
 import pinocchio as pin
-import zoo
 from to_mujoco import to_mujoco
 from to_pinocchio import to_pinocchio
 
+import zoo
 from graftsim import dynamics
 from graftsim.model import Model
 

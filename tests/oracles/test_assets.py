@@ -1,13 +1,16 @@
 """The project's robot files: dynamics against both oracles, and against MuJoCo's own reading."""
 
 import jax
+import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
-import zoo
 from quantities import of_mujoco, of_pinocchio, ours, random_case, relative_error, rigid_only
 
+import zoo
+from graftsim.engine import Simulator
 from graftsim.io.load import load
+from graftsim.model import State
 
 FILES = (
     "a1/a1_primitives.urdf",
@@ -22,6 +25,9 @@ FILES = (
     "swimmer/swimmer05.urdf",
     "swimmer/swimmer05.xml",
 )
+# One of each kind for the states, since the others are the same mechanism with other numbers.
+SAME = ("double_pendulum_05.urdf", "swimmer02.urdf", "swimmer02.xml", "swimmer05.urdf")
+ROBOTS = [f for f in FILES if not f.endswith(SAME)]
 CASES = 5
 
 
@@ -64,3 +70,27 @@ def test_file_as_mujoco_reads_it(assets_dir, file):
     for key, theirs in {"H": H, "C": d.qfrc_bias, "qdd": d.qacc}.items():
         error = relative_error(np.asarray(mine[key]), theirs)
         assert error < 1e-9, (key, error)
+
+
+@pytest.mark.parametrize("file", ROBOTS)
+def test_random_states_give_no_nan(assets_dir, file):
+    """G16: a step and its gradient are finite at 10,000 random states and at rest at zero."""
+    model = load(assets_dir / file)
+    simulator = Simulator(model, 0.001)
+    rng = np.random.default_rng(0)
+    # Coordinates of a random state, quaternions made of four normal numbers; the first one rests.
+    q = rng.normal(size=(10_000, model.nq)) * 2
+    qd = rng.normal(size=(10_000, model.nv)) * 20
+    u = rng.normal(size=(10_000, model.nu)) * 100
+    q[0], qd[0], u[0] = model.tree.neutral, 0, 0
+
+    def one(x):
+        def end(q, qd, u):
+            state = simulator.step(State(q=q, qd=qd, act=jnp.zeros(model.actuator.na)), u)
+            return jnp.sum(state.q) + jnp.sum(state.qd)
+
+        value, slopes = jax.value_and_grad(end, argnums=(0, 1, 2))(*x)
+        return jnp.isfinite(value) & jnp.all(jnp.isfinite(jnp.concatenate(slopes)))
+
+    finite = zoo.jit(lambda x: jax.lax.map(one, x, batch_size=1000))((q, qd, u))
+    assert bool(jnp.all(finite))

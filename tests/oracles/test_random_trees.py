@@ -10,8 +10,9 @@ import itertools
 import jax
 import numpy as np
 import pytest
-import zoo
 from quantities import of_mujoco, of_pinocchio, ours, random_case, relative_error
+
+import zoo
 
 TOPOLOGIES = zoo.topologies()
 SETS = 15

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
-import zoo
 from to_mujoco import to_mujoco
 
+import zoo
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler, Simulator
 from graftsim.io.load import load
 
@@ -67,7 +67,7 @@ def test_vacuum_swimmer(assets_dir, links, source):
     ids=["semi_implicit", "implicit", "implicit_stiff", "rk4"],
 )
 def test_integrators(integrator, theirs, damping):
-    """300 steps of a tree with every joint type agree with MuJoCo's integrator, damping included."""
+    """300 steps of a tree with every joint type agree with MuJoCo's integrator, damping too."""
     model = zoo.random_model(zoo.every_type(), 1)
     model = eqx.tree_at(lambda m: m.joint.damping, model, jnp.full(model.nv, damping))
     q, qd = zoo.random_state(model, 2, speed=1.0)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-import zoo
 
+import zoo
 from graftsim.model import Model
 
 
 def plane_of(axis: np.ndarray) -> np.ndarray:
-    """Columns x, y: where the smallest rotation from z to `axis` takes the x and y axes (Rodrigues)."""
+    """Where the smallest rotation from z to `axis` takes the x and y axes (columns; Rodrigues)."""
     z = np.array([0.0, 0.0, 1.0])
     turn = np.cross(z, axis)
     s, c = np.linalg.norm(turn), axis[2]
@@ -52,7 +52,9 @@ def to_mujoco(model: Model, **options: object) -> mujoco.MjModel:
 
 
 def _joints(kind: str, axis: np.ndarray, at_world: bool) -> list[dict]:
-    hinge, slide, ball = (getattr(mujoco.mjtJoint, f"mjJNT_{k}") for k in ("HINGE", "SLIDE", "BALL"))
+    hinge, slide, ball = (
+        getattr(mujoco.mjtJoint, f"mjJNT_{k}") for k in ("HINGE", "SLIDE", "BALL")
+    )
     if kind == "free" and at_world:
         return [{"type": mujoco.mjtJoint.mjJNT_FREE}]
     slides = np.eye(3) if kind == "free" else plane_of(axis).T

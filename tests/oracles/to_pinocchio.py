@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
-import zoo
 from to_mujoco import plane_of
 
+import zoo
 from graftsim.model import Model
 
 
@@ -85,7 +85,7 @@ def _joints(kind: str, axis: np.ndarray) -> list:
         return pin.JointModelPrismaticUnaligned(*x)
 
     return {
-        "fixed": lambda: [],
+        "fixed": list,
         "revolute": lambda: [pin.JointModelRevoluteUnaligned(*axis)],
         "prismatic": lambda: [slide(axis)],
         "planar": lambda: [

@@ -10,53 +10,73 @@ import os
 import sys
 from collections.abc import Sequence
 
-from graftsim.errors import GraftsimError
+from graftsim.errors import GraftsimError, suggest
 
 USAGE = """graftsim: a differentiable simulator that learns from your robot's logs
 
-  graftsim fit ROBOT LOG...       fit the robot file to recordings; writes a report and the fitted robot
-  graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped and why
+  graftsim fit ROBOT LOG...       fit a robot file to recordings; write a report and the robot
+  graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped
   graftsim simulate ROBOT         run the simulator and write the motion as a log
 
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
+COMMANDS = ("fit", "inspect", "simulate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     if not args or args[0] in ("-h", "--help", "help"):
-        print(USAGE, end="")
+        print(USAGE, end="", file=sys.stdout if args else sys.stderr)
         return 0 if args else 2
     if args[0] == "--version":
         from importlib.metadata import version
 
         print(f"graftsim {version('graftsim')}")
         return 0
+    command, rest = args[0], args[1:]
+    if command not in COMMANDS:
+        known = suggest(command, COMMANDS)
+        print(f"graftsim: there is no command '{command}'. {known}", file=sys.stderr)
+        return 2
+    # JAX reads these when it is imported, which no module has done so far.
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    command, rest = args[0], args[1:]
     try:
-        if command == "fit":
-            from graftsim.cli.fit import run
-        elif command == "inspect":
-            from graftsim.cli.inspect import run
-        elif command == "simulate":
-            from graftsim.cli.simulate import run
-        else:
-            from graftsim.errors import suggest
-
-            known = suggest(command, ("fit", "inspect", "simulate"))
-            print(f"graftsim: there is no command '{command}'. {known}", file=sys.stderr)
-            return 2
-        return run(rest)
+        return _run(command, rest)
     except GraftsimError as error:
         print(f"graftsim {command}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"graftsim {command}: {place}{error.strerror or error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"graftsim {command}: interrupted.", file=sys.stderr)
         return 130
+
+
+def _run(command: str, args: Sequence[str]) -> int:
+    """Read the flags; import what is heavy only after they are known to be right."""
+    if command == "fit":
+        from graftsim.cli.fit_options import parse_fit
+
+        options, tables = parse_fit(args)
+        from graftsim.cli import fit
+
+        return fit.run(options, tables, args)
+    from graftsim.cli.options import InspectOptions, SimulateOptions, parse
+
+    if command == "inspect":
+        options = parse(InspectOptions, command, args)
+        from graftsim.cli import inspect
+
+        return inspect.run(options)
+    options = parse(SimulateOptions, command, args)
+    from graftsim.cli import simulate
+
+    return simulate.run(options)

@@ -3,91 +3,100 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from graftsim.cli.options import assignments, number, parse_fit
+from rich.console import Console
+
+from graftsim.cli import setup
+from graftsim.cli.fit_options import FitOptions
+from graftsim.cli.options import assignments, number
+from graftsim.cli.progress import FitProgress
+from graftsim.cli.tables import print_result
+from graftsim.engine import Simulator
+from graftsim.errors import GraftsimWarning
+from graftsim.identify import Problem, Result, fit
+from graftsim.identify.fit import SOLVERS
+from graftsim.io.logs import read_recordings
+from graftsim.io.recording import Recording
 
 
-def run(args: Sequence[str]) -> int:
+def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
     """Fit, print the table, write the report; 1 when the solver did not converge."""
-    options, tables = parse_fit(args)
-    # Heavy imports only after the flags are known to be right.
-    from rich.console import Console
-
-    from graftsim.cli import setup
-    from graftsim.errors import GraftsimWarning
-    from graftsim.identify import LevenbergMarquardt, Problem, fit
-    from graftsim.io.logs import read_recordings
-
     setup.cache_compilations()
     console = Console(stderr=True, quiet=options.quiet, highlight=False, markup=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraftsimWarning)
-        model = setup.load_model(options.robot, options.base, options.repair_inertia)
-        start = dict(tables.get("start", {})) | assignments(options.start, "--start")
-        model = setup.set_values(model, start)
-        columns = setup.columns_from(options.columns, tables.get("columns"))
-        recordings = read_recordings(options.logs, columns, missing=options.missing)
-        heldout = (
-            read_recordings(options.heldout, columns, missing=options.missing)
-            if options.heldout
-            else []
-        )
-        console.print(f"{model}")
-        for recording in (*recordings, *heldout):
-            console.print(f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}")
-        dt = options.dt or setup.default_dt(recordings)
-        from graftsim.engine import Simulator
-
-        integrator = setup.INTEGRATORS[options.integrator]()
-        simulator = Simulator(model, dt, integrator=integrator, substeps=options.substeps)
-        noise = {
-            k: number(v, f"noise of {k}") if isinstance(v, str) else v
-            for k, v in (
-                dict(tables.get("noise", {})) | assignments(options.noise, "--noise")
-            ).items()
-        }
-        problem = Problem(
-            simulator,
-            recordings,
-            setup.free_from(options.free, tables.get("free"), model),
-            sensors=tables.get("sensors"),
-            noise=noise,
-            horizon=options.horizon,
-            growth=options.growth,
-            initial=options.initial,
-            holdout=options.holdout,
-            heldout=heldout,
-            loss=options.loss,
-        )
+        problem = _problem(options, tables, console)
     for warning in caught:
-        console.print(f"warning: {warning.message}", style="yellow", markup=False)
-    out = Path(options.out)
-    checkpoint = out / "checkpoint.npz"
-    if checkpoint.exists() and not options.resume:
-        checkpoint.unlink()
-    from graftsim.cli.progress import FitProgress
-
-    with FitProgress(console, problem.horizons, options.iterations) as bar:
-        result = fit(
-            problem,
-            local=options.solver,
-            options=LevenbergMarquardt(iterations=options.iterations),
-            checkpoint=checkpoint,
-            progress=bar.update,
-            command=setup.command_line(options, args),
-        )
-        bar.say("writing the report")
-        page = result.report(out)
+        console.print(f"warning: {warning.message}", style="yellow")
+    result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
     if options.json:
         print(json.dumps(result.as_json()))
     else:
-        from graftsim.cli.tables import print_result
-
         print_result(result, Console(quiet=options.quiet, highlight=False, markup=False))
-        console.print(f"report: {page}")
+    console.print(f"report: {Path(options.out) / 'report.html'}")
     sys.stdout.flush()
     return 0 if result.outcome == "converged" else 1
+
+
+def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -> Problem:
+    """Read everything, and pose the problem."""
+    model = setup.load_model(
+        options.robot, options.simulation.base, options.simulation.repair_inertia
+    )
+    start = dict(tables.get("start", {})) | assignments(options.simulation.start, "--start")
+    model = setup.set_values(model, start)
+    data, columns = options.data, setup.columns_from(options.data.columns, tables.get("columns"))
+    recordings = read_recordings(options.logs, columns, missing=data.missing)
+    heldout: list[Recording] = []
+    if data.heldout:
+        heldout = read_recordings(data.heldout, columns, missing=data.missing)
+    console.print(f"{model}")
+    for recording in (*recordings, *heldout):
+        console.print(f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}")
+    simulator = Simulator(
+        model,
+        options.simulation.dt or setup.default_dt(recordings),
+        integrator=setup.INTEGRATORS[options.simulation.integrator](),
+        substeps=options.simulation.substeps,
+    )
+    noise = dict(tables.get("noise", {})) | {
+        k: number(v, f"noise of {k}") for k, v in assignments(data.noise, "--noise").items()
+    }
+    return Problem(
+        simulator,
+        recordings,
+        setup.free_from(options.free, tables.get("free"), model),
+        sensors=tables.get("sensors") or data.sensors or None,
+        noise=noise,
+        horizon=options.solver.horizon,
+        growth=options.solver.growth,
+        initial=options.solver.initial,
+        holdout=data.holdout,
+        heldout=heldout,
+        loss=options.solver.loss,
+    )
+
+
+def _fit(options: FitOptions, problem: Problem, console: Console, command: str) -> Result:
+    """Run the solver under a progress bar, and write the report."""
+    checkpoint = Path(options.out) / "checkpoint.npz"
+    if not options.resume:
+        checkpoint.unlink(missing_ok=True)
+    with FitProgress(console, problem.horizons, options.solver.iterations) as bar:
+        result = fit(
+            problem,
+            local=replace(SOLVERS[options.solver.solver], iterations=options.solver.iterations),
+            checkpoint=checkpoint,
+            progress=bar.update,
+            command=command,
+        )
+        bar.say("writing the report")
+        result.report(options.out)
+    return result

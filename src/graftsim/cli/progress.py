@@ -53,8 +53,8 @@ class FitProgress:
         if stage != self.stage:
             self.stage = stage
             if not self.console.is_terminal:
-                text = f"horizon {entry.horizon:.3g} s ({stage + 1} of {stages}), cost {entry.cost:.4g}"
-                self.console.print(text)
+                where = f"horizon {entry.horizon:.3g} s ({stage + 1} of {stages})"
+                self.console.print(f"{where}, cost {entry.cost:.4g}")
         done = stage * self.usual + min(entry.iteration, self.usual - 1)
         self.bar.update(
             self.task,

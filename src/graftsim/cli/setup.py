@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from graftsim.cli.options import FitOptions, assignments, number
+from graftsim.cli.options import assignments, number
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler
 from graftsim.engine.integrators import Integrator
 from graftsim.errors import ProblemError
@@ -27,7 +26,7 @@ INTEGRATORS: dict[str, type[Integrator]] = {
     "rk4": RungeKutta4,
 }
 MAX_DT = 0.005
-# Without torque in the data only ratios of masses are known: the file's values are believed to this.
+# Without torques the data tell only ratios of masses: the file's values are believed to this share.
 MASS_PRIOR = 0.5
 
 
@@ -138,8 +137,3 @@ def default_dt(recordings: Sequence[Recording]) -> float:
     """The finest sample interval of the recordings, divided to at most 5 ms."""
     interval = min(c.interval for r in recordings for c in r.channels.values())
     return float(interval / np.ceil(interval / MAX_DT - 1e-6))
-
-
-def command_line(options: FitOptions, args: Sequence[str]) -> str:
-    """The exact command, quoted for a shell."""
-    return shlex.join(["graftsim", "fit", *args])

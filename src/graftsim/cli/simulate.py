@@ -2,97 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from rich.console import Console
 
-import tyro
-
+from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
+from graftsim.engine import Simulator, Trajectory
+from graftsim.errors import ProblemError
+from graftsim.identify.result import Replay
+from graftsim.identify.sensors import make_sensors
+from graftsim.identify.windows import cut
+from graftsim.io.log_write import write_csv
+from graftsim.io.logs import read_recording
+from graftsim.io.recording import Channel, Recording
+from graftsim.model.model import Model
 
 
-def run(args: Sequence[str]) -> int:
+def run(options: SimulateOptions) -> int:
     """Simulate, and write the motion as a log."""
-    options = tyro.cli(SimulateOptions, prog="graftsim simulate", args=args)
-    import jax.numpy as jnp
-    import numpy as np
-    from rich.console import Console
-
-    from graftsim.cli import setup
-    from graftsim.engine import Simulator
-    from graftsim.errors import ProblemError
-    from graftsim.identify.sensors import make_sensors
-    from graftsim.identify.windows import cut
-    from graftsim.io.log_write import write_csv
-    from graftsim.io.logs import read_recording
-    from graftsim.io.recording import Channel, Recording
-
     setup.cache_compilations()
     model = setup.load_model(options.robot, options.base, False)
     model = setup.set_values(model, assignments(options.set, "--set"))
+    if not options.dt > 0:
+        raise ProblemError(f"--dt must be positive, got {options.dt} s.")
     steps = round(options.seconds / options.dt)
     if steps < 1:
         raise ProblemError(
             f"--seconds {options.seconds} is shorter than one step of {options.dt} s."
         )
-    simulator = Simulator(
-        model,
-        options.dt,
-        integrator=setup.INTEGRATORS[options.integrator](),
-        substeps=options.substeps,
-    )
-    state = simulator.initial_state(
-        {k: number(v, f"--q {k}") for k, v in assignments(options.q, "--q").items()},
-        {k: number(v, f"--qd {k}") for k, v in assignments(options.qd, "--qd").items()},
-    )
-    controls = jnp.zeros((steps, model.nu), state.q.dtype)
-    if options.controls is not None:
-        log = read_recording(options.controls)
-        sensors = make_sensors(model, ())
-        window = cut(
-            model,
-            sensors,
-            [log],
-            dt=options.dt,
-            horizon=options.seconds,
-            initial=lambda r, t: (np.zeros(model.nq), np.zeros(model.nv)),
-            limit=1,
-        )
-        controls = jnp.asarray(window.controls[0], state.q.dtype)
+    integrator = setup.INTEGRATORS[options.integrator]()
+    simulator = Simulator(model, options.dt, integrator=integrator, substeps=options.substeps)
+    state = simulator.initial_state(_numbers(options.q, "--q"), _numbers(options.qd, "--qd"))
+    controls = _controls(model, options.controls, options.dt, steps)
     trajectory = simulator.rollout(state, controls, record=options.record)
-    noise = np.random.default_rng(options.seed)
-    time, tree = np.asarray(trajectory.time), model.tree
+    _finite(trajectory)
+    recording = _recording(model, trajectory, controls, options.noise, options.seed)
+    write_csv(recording, options.out)
+    console = Console(highlight=False, markup=False)
+    console.print(f"{options.out}: {steps} steps of {options.dt} s, {', '.join(recording)}")
+    if options.view is not None:
+        from graftsim.viewer.replay import replay_html
+
+        time, q = np.asarray(trajectory.time), np.asarray(trajectory.q)
+        replay_html(model, [Replay("simulated", time, None, q)], options.view)
+        console.print(f"{options.view}: 3-D replay")
+    return 0
+
+
+def _numbers(items: tuple[str, ...], flag: str) -> dict[str, float]:
+    return {k: number(v, f"{flag} {k}") for k, v in assignments(items, flag).items()}
+
+
+def _controls(model: Model, path: str | None, dt: float, steps: int) -> Float[Array, "t nu"]:
+    """Commands of a log from its start, or none."""
+    dtype = model.link.mass.dtype
+    if path is None:
+        return jnp.zeros((steps, model.nu), dtype)
+    window = cut(
+        model,
+        make_sensors(model, ()),
+        [read_recording(path)],
+        dt=dt,
+        horizon=steps * dt,
+        initial=lambda r, t: (np.zeros(model.nq), np.zeros(model.nv)),
+        limit=1,
+    )
+    return jnp.asarray(window.controls[0], dtype)
+
+
+def _finite(trajectory: Trajectory) -> None:
+    bad = ~np.isfinite(np.asarray(trajectory.q)).all(1)
+    if bad.any():
+        at = float(trajectory.time[int(np.argmax(bad))])
+        raise ProblemError(
+            f"The motion leaves the finite numbers at {at:.6g} s. Try a smaller --dt, more "
+            "--substeps or --integrator implicit_damping."
+        )
+
+
+def _recording(
+    model: Model, trajectory: Trajectory, controls: Float[Array, "t nu"], noise: float, seed: int
+) -> Recording:
+    """Joint positions and velocities (with noise), poses of free bodies, controls, variables."""
+    rng, time, tree = np.random.default_rng(seed), np.asarray(trajectory.time), model.tree
+    q, qd = np.asarray(trajectory.q), np.asarray(trajectory.qd)
     channels: dict[str, Channel] = {}
 
-    def add(name: str, values: np.ndarray, unit: str, noisy: bool = False) -> None:
-        if noisy and options.noise > 0:
-            values = values + options.noise * noise.standard_normal(values.shape)
+    def add(name: str, values: np.ndarray, unit: str) -> None:
         channels[name] = Channel(name, time, values, unit, "simulated")
 
-    q, qd = np.asarray(trajectory.q), np.asarray(trajectory.qd)
+    def noisy(values: np.ndarray) -> np.ndarray:
+        return values + noise * rng.standard_normal(values.shape) if noise > 0 else values
+
+    def held(values: np.ndarray) -> np.ndarray:
+        """Values of steps at their starts; the last once more, at the end."""
+        return np.concatenate([values, values[-1:]]).reshape(len(time), -1)
+
     for i, kind in enumerate(tree.joint_types):
         if kind.nq == kind.nv:
             for q_row, v_row in zip(tree.q_index[i], tree.v_index[i], strict=True):
                 unit = tree.dof_units[v_row]
-                add(f"joint.q[{tree.dofs[v_row]}]", q[:, q_row], unit, True)
-                add(f"joint.qd[{tree.dofs[v_row]}]", qd[:, v_row], f"{unit}/s", True)
+                add(f"joint.q[{tree.dofs[v_row]}]", noisy(q[:, q_row]), unit)
+                add(f"joint.qd[{tree.dofs[v_row]}]", noisy(qd[:, v_row]), f"{unit}/s")
         elif kind.name == "free":
             add(f"link.pose[{tree.links[i]}]", q[:, tree.q_index[i]], "m, 1")
-    held = np.concatenate([np.asarray(controls), np.asarray(controls)[-1:]])
-    for i, name in enumerate(model.actuator.names):
-        add(f"control[{name}]", held[:, i], "SI")
-    for name, values in trajectory.recorded.items():
-        full = np.concatenate([values, values[-1:]]).reshape(len(time), -1)
-        add(f"signal[{name}]", full, "SI")
     if not channels:
         raise ProblemError("This robot has no joint whose motion a log can hold.")
-    write_csv(Recording(channels, "simulated"), options.out)
-    console = Console(highlight=False, markup=False)
-    console.print(
-        f"{options.out}: {steps} steps of {options.dt} s, {', '.join(channels)}", markup=False
-    )
-    if options.view is not None:
-        from graftsim.identify.result import Replay
-        from graftsim.viewer.replay import replay_html
-
-        replay_html(model, [Replay("simulated", time, None, q)], options.view)
-        console.print(f"{options.view}: 3-D replay", markup=False)
-    return 0
+    for i, name in enumerate(model.actuator.names):
+        add(f"control[{name}]", held(np.asarray(controls)[:, i]), "SI")
+    for name, values in trajectory.recorded.items():
+        add(f"signal[{name}]", held(np.asarray(values)), "SI")
+    return Recording(channels, "simulated")

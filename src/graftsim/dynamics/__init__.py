@@ -19,12 +19,13 @@ from graftsim.dynamics.kinematics import (
     link_velocities,
     point_velocity,
 )
-from graftsim.dynamics.passive import passive_forces
+from graftsim.dynamics.passive import displacement, passive_forces
 from graftsim.dynamics.rnea import bias_forces, inverse_dynamics
 
 __all__ = [
     "bias_forces",
     "center_of_mass",
+    "displacement",
     "forward_dynamics",
     "frame_pose",
     "inverse_dynamics",

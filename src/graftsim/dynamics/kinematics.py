@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, prepare, rows
+from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, prepare
 from graftsim.dynamics.motion import JointMotion, at, joint_motion, link_velocity
 from graftsim.errors import ModelError, suggest
 from graftsim.model.model import Model

@@ -1,4 +1,4 @@
-"""Joint by joint: transforms, motion subspaces and joint velocities of all links at once [RBDA 4.4].
+"""Joint by joint: transforms, motion subspaces and velocities of all links at once [RBDA 4.4].
 
 Links are handled by joint type, whatever their place in the tree; the recursions then go level by
 level over what is returned here.

@@ -1,4 +1,4 @@
-"""Passive joint forces: springs, viscous damping, Coulomb and Stribeck friction, limits of travel."""
+"""Passive joint forces: springs, viscous damping, Coulomb and Stribeck friction, limits."""
 
 from __future__ import annotations
 

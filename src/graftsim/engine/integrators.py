@@ -62,7 +62,7 @@ class Integrator(eqx.Module):
 
 
 class SemiImplicitEuler(Integrator):
-    """First the velocity, then the position with the new velocity: qd' = qd + h qdd, q' = q + h qd'.
+    """First the velocity, then the position with it: qd' = qd + h qdd, q' = q + h qd'.
 
     First order, symplectic for conservative systems; the papers' integrator and MuJoCo's `Euler`
     without damping.
@@ -81,7 +81,7 @@ class SemiImplicitEuler(Integrator):
 class ImplicitDamping(Integrator):
     """Semi-implicit Euler with joint damping and dry friction taken implicitly.
 
-    (H + h D) qdd = tau - C, D diagonal and never negative: to the algorithm D is h D kg m^2 of armature.
+    (H + h D) qdd = tau - C, D diagonal and never negative: to the algorithm, an armature of h D.
     Friction enters by its secant -friction(qd)/qd, not its slope: however steep it is and however
     large the step, it slows a joint down without turning it round, so it never adds energy.
     With viscous damping alone it is MuJoCo's `Euler`.

@@ -10,6 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from graftsim.dynamics.mechanism import Mechanism, prepare
@@ -65,7 +66,7 @@ class Simulator(eqx.Module):
         substeps: int = 1,
     ) -> None:
         """Raises ModelError when dt or substeps is not positive."""
-        if not isinstance(dt, jax.core.Tracer) and not float(dt) > 0:
+        if not isinstance(dt, Tracer) and not float(dt) > 0:
             raise ModelError(f"The step dt must be positive, got {dt} s.")
         if substeps < 1:
             raise ModelError(f"substeps must be at least 1, got {substeps}.")
@@ -106,7 +107,7 @@ class Simulator(eqx.Module):
     ) -> Trajectory:
         """Step through `controls`, or `steps` times with zero commands; compiled on first use.
 
-        `record` names variables to keep, with rows in brackets if wanted: `joint.tau_passive[knee]`.
+        `record` names variables to keep, with rows in brackets if wanted: `joint.tau[knee]`.
         Raises ModelError: neither or both of controls and steps, wrong shape; VariableError: a
         name that does not exist.
         """
@@ -124,7 +125,7 @@ class Simulator(eqx.Module):
         return _rollout(self, state, controls, tuple(record))
 
     def variables(self) -> dict[str, tuple[tuple[int, ...], Variable, tuple[str, ...]]]:
-        """Named variables in the order of computation: shape, description and labels of the rows."""
+        """Named variables in the order of computation: shape, description, labels of the rows."""
         scope = Scope()
         m = prepare(fuse(self.model))
 
@@ -139,14 +140,18 @@ class Simulator(eqx.Module):
 
     def _advance(self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Tapper) -> State:
         h = self.dt / self.substeps
-        state = self.integrator.advance(m, state, u, h, scope)
-        if self.substeps == 1:
+        left = self.substeps
+        if scope is not OFF or left == 1:
+            # Variables are named in the first sub-step, at the start of the step.
+            state = self.integrator.advance(m, state, u, h, scope)
+            left -= 1
+        if left == 0:
             return state
 
         def body(s: State, _: None) -> tuple[State, None]:
             return self.integrator.advance(m, s, u, h, scope.again()), None
 
-        return jax.lax.scan(body, state, None, length=self.substeps - 1)[0]
+        return jax.lax.scan(body, state, None, length=left)[0]
 
 
 def scan_steps(

@@ -5,9 +5,12 @@ from graftsim.identify.fit import fit
 from graftsim.identify.parameters import Custom
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import Result
+from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.least_squares import LevenbergMarquardt
 
 __all__ = [
+    "LBFGS",
+    "Adam",
     "Bounds",
     "Custom",
     "Domain",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from dataclasses import asdict, replace
+import zipfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from graftsim.errors import ProblemError
@@ -15,52 +18,51 @@ from graftsim.identify.problem import Problem
 from graftsim.identify.result import Iteration
 from graftsim.optim.least_squares import Point
 
-VERSION = 1
+VERSION = 2
+_ARRAYS = ("theta", "local", "scale")
+_NUMBERS = ("cost", "damping", "growth", "iteration", "outcome")
 
 
 class Checkpoint:
-    """The state of a fit in one file; without a path, nothing is kept.
+    """The state of a fit in one file: its stage, the solver's point, the history so far.
 
+    Without a path, nothing is kept. A point with an outcome is where its stage ended.
     Raises ProblemError when the file belongs to another problem or cannot be read.
     """
 
     def __init__(self, path: str | Path | None, problem: Problem) -> None:
         self.path = None if path is None else Path(path)
-        self.identity = {"names": list(problem.parameters.names), **problem.describe()}
         self.stage = 0
         self.point: Point | None = None
-        self.theta: np.ndarray | None = None
         self.history: list[Iteration] = []
-        if self.path is not None and self.path.exists():
-            self._read(self.path)
-
-    def write(
-        self,
-        stage: int,
-        point: Point | None,
-        history: list[Iteration],
-        theta: np.ndarray | None = None,
-    ) -> None:
-        """Replace the file: at the start of `stage` (with theta so far), or at a point in it."""
         if self.path is None:
             return
-        arrays: dict[str, Any] = {}
-        facts: dict[str, Any] = {
+        self.identity = {
+            "names": list(problem.parameters.names),
+            "digest": _digest(problem),
+            **problem.describe(),
+        }
+        if self.path.exists():
+            self._read(self.path)
+
+    def write(self, stage: int, point: Point, history: list[Iteration]) -> None:
+        """Replace the file."""
+        if self.path is None:
+            return
+        arrays = {k: getattr(point, k) for k in _ARRAYS if getattr(point, k) is not None}
+        facts = {
             "version": VERSION,
             "identity": self.identity,
             "stage": stage,
+            "point": {k: getattr(point, k) for k in _NUMBERS},
             "history": [asdict(h) for h in history],
         }
-        if point is not None:
-            arrays |= {"theta": point.theta, "local": point.local}
-            facts["point"] = {"damping": point.damping, "growth": point.growth}
-            facts["point"]["iteration"] = point.iteration
-        elif theta is not None:
-            arrays["theta"] = theta
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_name(self.path.name + ".part")
         with part.open("wb") as file:
             np.savez(file, facts=np.array(json.dumps(facts)), **arrays)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(part, self.path)
 
     def _read(self, path: Path) -> None:
@@ -68,22 +70,34 @@ class Checkpoint:
             with np.load(path, allow_pickle=False) as file:
                 facts = json.loads(str(file["facts"]))
                 arrays = {k: file[k] for k in file.files if k != "facts"}
-        except (OSError, ValueError, KeyError) as error:
+            version, identity = facts["version"], facts["identity"]
+        except _UNREADABLE as error:
             raise ProblemError(
                 f"Checkpoint {path} cannot be read ({error}). Delete it to start anew."
             ) from error
-        if facts.get("version") != VERSION or facts["identity"] != json.loads(
-            json.dumps(self.identity)
-        ):
+        if version != VERSION or identity != json.loads(json.dumps(self.identity)):
             raise ProblemError(
-                f"Checkpoint {path} belongs to another problem (other parameters, data or settings). "
-                "Delete it, or give another file."
+                f"Checkpoint {path} belongs to another problem (other parameters, data or "
+                "settings). Delete it, or give another file."
             )
         self.stage = facts["stage"]
         self.history = [Iteration(**h) for h in facts["history"]]
-        self.theta = arrays.get("theta")
-        if "point" in facts:
-            point = Point(arrays["theta"], arrays["local"], np.inf, facts["point"]["damping"])
-            self.point = replace(
-                point, growth=facts["point"]["growth"], iteration=facts["point"]["iteration"]
-            )
+        self.point = Point(**arrays, **facts["point"])
+
+
+# What NumPy, zipfile and json raise for a file that is cut off, or none of ours.
+_UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile)
+
+
+def _digest(problem: Problem) -> str:
+    """Fingerprint of the starting model, the limits and beliefs, the loss and the samples."""
+    p, found = problem.parameters, hashlib.sha256()
+    numbers: list[Any] = [*jax.tree.leaves(problem.setup), problem.huber_width or 0.0]
+    numbers += [p.start, p.lower, p.upper, p.prior_mean, p.prior_std]
+    for recording in problem.train:
+        for channel in recording.channels.values():
+            found.update(channel.name.encode())
+            numbers += [channel.time, channel.values]
+    for array in numbers:
+        found.update(np.ascontiguousarray(np.asarray(array)).tobytes())
+    return found.hexdigest()

@@ -1,4 +1,4 @@
-"""Parameters that move several leaves at once: a link's length, its inertia, a joint's orientation."""
+"""Parameters that move several leaves at once: a link's length or inertia, a joint's tilt."""
 
 from __future__ import annotations
 
@@ -82,8 +82,9 @@ def link_inertial(model: Model, selector: Selector) -> Described:
     if not np.all(np.isfinite(start)):
         bad = tree.links[rows[int(np.argmin(np.isfinite(start).all(1)))]]
         raise ProblemError(
-            f"link.inertial[{bad}]: log-Cholesky coordinates need mass, and extent in every direction; "
-            "a point mass or a flat body has none. Free link.mass, link.com or link.inertia instead."
+            f"link.inertial[{bad}]: log-Cholesky coordinates need mass, and extent in every "
+            "direction; a point mass or a flat body has none. Free link.mass, link.com or "
+            "link.inertia instead."
         )
     parts = ("log_d1", "log_d2", "log_d3", "log_d4", "s12", "s13", "s23", "t1", "t2", "t3")
     names = tuple(f"link.inertial[{tree.links[i]}].{p}" for i in rows for p in parts)

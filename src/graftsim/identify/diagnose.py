@@ -41,7 +41,7 @@ def information(
     n = normal_equations(r, J_t, J_l, theta, local, bounds)
     p, s, w = len(theta), local.shape[-1], len(r)
     used = int(np.count_nonzero(np.abs(r) > 0))
-    freedom = max(used - p - s * w, 1)
+    freedom = max(used - int(np.count_nonzero(~held)) - s * w, 1)
     ratio = float(np.sum(r * r)) / freedom
     if s:
         BC = n.B @ np.linalg.inv(n.C)
@@ -72,7 +72,7 @@ def information(
 
 
 def _inverse(S: np.ndarray) -> np.ndarray:
-    """Inverse of a symmetric matrix after scaling its diagonal to one; tiny eigenvalues are lifted."""
+    """Inverse of a symmetric matrix scaled to a unit diagonal; tiny eigenvalues are lifted."""
     d = 1 / np.sqrt(np.maximum(np.diag(S), 1e-300))
     values, vectors = np.linalg.eigh(S * np.outer(d, d))
     values = np.maximum(values, 1e-14 * values.max(initial=1.0))

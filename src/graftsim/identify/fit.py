@@ -6,30 +6,30 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from graftsim.errors import ProblemError
+from graftsim.errors import ProblemError, suggest
 from graftsim.identify import diagnose, gradient, judge
 from graftsim.identify.checkpoint import Checkpoint
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled, as_data, compile_residuals
 from graftsim.identify.result import Iteration, ParameterRow, Result
 from graftsim.identify.windows import Windows
+from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.least_squares import (
-    Bounded,
     LevenbergMarquardt,
     Point,
     levenberg_marquardt,
 )
 
-LOCAL_SOLVERS = ("levenberg_marquardt", "lbfgs", "adam")
-
-# Weak beliefs about initial states, only there to keep unmeasured ones from running away.
-LOCAL_STD_POSITION = 10.0
-LOCAL_STD_VELOCITY = 1e3
+Solver = LevenbergMarquardt | LBFGS | Adam
+SOLVERS: dict[str, Solver] = {
+    "levenberg_marquardt": LevenbergMarquardt(),
+    "lbfgs": LBFGS(),
+    "adam": Adam(),
+}
 
 Progress = Callable[[Iteration, int, int], None]
 
@@ -37,74 +37,67 @@ Progress = Callable[[Iteration, int, int], None]
 def fit(
     problem: Problem,
     *,
-    local: str = "levenberg_marquardt",
-    options: LevenbergMarquardt | None = None,
+    local: str | Solver = "levenberg_marquardt",
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
     command: str = "",
 ) -> Result:
     """Fit the free parameters of a problem, on growing horizons.
 
-    local: "levenberg_marquardt" (residuals, structured Jacobian), "lbfgs" or "adam". checkpoint: a
-    file that is written after each iteration and resumed from if it is there and of the same
-    problem. progress(iteration, stage, stages) runs after each iteration.
+    local: `LevenbergMarquardt(...)` (residuals, structured Jacobian), `LBFGS(...)` or `Adam(...)`,
+    or their names in lower case for the defaults. checkpoint: a file that is written after each
+    iteration and resumed from if it is there and of the same problem. progress(iteration, stage,
+    stages) runs after each iteration.
 
     Raises ProblemError: a parameter on which no residual depends, named; a start that cannot be
     simulated; a checkpoint of another problem.
     """
-    if local not in LOCAL_SOLVERS:
-        raise ProblemError(f"local '{local}' must be one of {', '.join(LOCAL_SOLVERS)}.")
+    if isinstance(local, str) and local not in SOLVERS:
+        raise ProblemError(f"local '{local}'. {suggest(local, SOLVERS)}")
+    solver = SOLVERS[local] if isinstance(local, str) else local
     began = time.perf_counter()
-    options = options or LevenbergMarquardt()
+    damping = solver.damping if isinstance(solver, LevenbergMarquardt) else 0.0
     saved = Checkpoint(checkpoint, problem)
     theta = problem.parameters.start.copy()
     history: list[Iteration] = list(saved.history)
     stage_windows: Windows | None = None
     compiled: Compiled | None = None
-    point = Point(theta, np.zeros((0, 0)), np.inf, options.damping)
+    point = Point(theta, np.zeros((0, 0)), np.inf, damping)
     for stage, horizon in enumerate(problem.horizons):
+        if stage < saved.stage:
+            continue
         stage_windows = problem.windows(problem.train, horizon)
         compiled = compile_windows(problem, stage_windows)
         start = np.zeros((len(stage_windows), problem.nlocal))
-        point = Point(theta, start, np.inf, options.damping)
-        if saved.stage > stage:
-            continue
-        if saved.stage == stage and saved.point is not None:
-            point = replace(saved.point, outcome="")
+        point = Point(theta, start, np.inf, damping)
+        if stage == saved.stage and saved.point is not None:
+            point = saved.point
         elif stage == 0:
             _check_start(problem, compiled, stage_windows, theta, start)
-        bounds = make_bounds(problem)
+        bounds = problem.bounds
 
         def after(p: Point, size: float, stage: int = stage, horizon: float = horizon) -> None:
             seconds = time.perf_counter() - began
             entry = Iteration(stage, horizon, p.iteration, p.cost, size, p.damping, seconds)
+            if history and (history[-1].stage, history[-1].iteration) == (stage, p.iteration):
+                history.pop()  # A resumed solver starts by looking at its point again.
             history.append(entry)
             saved.write(stage, p, history)
             if progress is not None:
                 progress(entry, stage, len(problem.horizons))
 
-        if local == "levenberg_marquardt":
-            point = levenberg_marquardt(
-                compiled.residual, compiled.jacobian, point, bounds, options, after
-            )
-        else:
-            point = gradient.minimise(
-                local, problem, stage_windows, point, bounds, options.iterations, after
-            )
+        if point.outcome in ("", "iteration limit"):
+            point = replace(point, outcome="")
+            if isinstance(solver, LevenbergMarquardt):
+                point = levenberg_marquardt(
+                    compiled.residual, compiled.jacobian, point, bounds, solver, after
+                )
+            else:
+                point = gradient.minimise(problem, stage_windows, point, bounds, solver, after)
         theta = point.theta
-        saved.write(stage + 1, None, history, theta)
-    if saved.theta is not None and saved.stage >= len(problem.horizons):
-        theta, point = saved.theta, replace(point, theta=saved.theta, outcome="converged")
+        saved.write(stage, point, history)
     assert stage_windows is not None and compiled is not None
-    return _result(problem, stage_windows, compiled, point, history, began, command, local)
-
-
-def make_bounds(problem: Problem) -> Bounded:
-    """Bounds and priors for the solver."""
-    nv = problem.simulator.model.nv
-    std = np.repeat([LOCAL_STD_POSITION, LOCAL_STD_VELOCITY], nv)
-    p = problem.parameters
-    return Bounded(p.lower, p.upper, p.prior_mean, p.prior_std, std[: problem.nlocal])
+    return _result(problem, stage_windows, compiled, point, history, began, command, solver)
 
 
 def compile_windows(problem: Problem, windows: Windows) -> Compiled:
@@ -130,7 +123,8 @@ def _check_start(
     unused = [n for n, s in zip(problem.parameters.names, sizes, strict=True) if s == 0]
     if unused:
         raise ProblemError(
-            f"No residual depends on {', '.join(unused)}. Leave it out, or add a sensor that feels it."
+            f"No residual depends on {', '.join(unused)}. Leave it out, or add a sensor that "
+            "feels it."
         )
 
 
@@ -142,12 +136,12 @@ def _result(
     history: list[Iteration],
     began: float,
     command: str,
-    local: str,
+    solver: Solver,
 ) -> Result:
     p = problem.parameters
     theta = point.theta
     r, J_t, J_l = compiled.jacobian(theta, point.local)
-    bounds = make_bounds(problem)
+    bounds = problem.bounds
     gradient_ = np.einsum("wmp,wm->p", J_t, r)
     held = ((theta <= p.lower) & (gradient_ >= 0)) | ((theta >= p.upper) & (gradient_ <= 0))
     held |= np.abs(J_t).max((0, 1)) == 0
@@ -174,7 +168,7 @@ def _result(
         seconds=time.perf_counter() - began,
         settings=problem.describe()
         | {
-            "solver": local,
+            "solver": str(solver),
             "windows": len(windows),
             "samples": int(sum(m.sum() for m in windows.mask)),
             "covariance": info.method,
@@ -205,8 +199,3 @@ def _rows(
             )
         )
     return tuple(rows)
-
-
-def settings_of(problem: Problem) -> dict[str, Any]:
-    """What identifies a problem for a checkpoint."""
-    return {"names": list(problem.parameters.names), **problem.describe()}

@@ -13,7 +13,7 @@ from graftsim.identify.diagnose import Information
 from graftsim.identify.parameters import Setup
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import ErrorRow, ParameterRow, Replay, Trace
-from graftsim.identify.sensors import UNITS, mismatch
+from graftsim.identify.sensors import mismatch, unit
 from graftsim.identify.windows import Windows, unmeasured
 from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
 
@@ -65,7 +65,7 @@ def judge(problem: Problem, fitted: Setup, train: Windows, train_local: np.ndarr
         errors.append(
             ErrorRow(
                 spec.channel,
-                UNITS[spec.kind],
+                unit(problem.simulator.model, spec),
                 rms(before, ~is_held),
                 rms(after, ~is_held),
                 rms(before, is_held),
@@ -115,7 +115,7 @@ class _Runner:
         """Displacements of the initial states that fit what may be seen of each window."""
         if not guess.shape[1]:
             return guess
-        w, s = guess.shape
+        w = guess.shape[0]
         nothing = np.zeros((w, 1, 0))
 
         def jacobian(theta: np.ndarray, local: np.ndarray) -> Any:
@@ -127,7 +127,7 @@ class _Runner:
             return r, np.broadcast_to(nothing, (w, r.shape[1], 0)), J
 
         empty = np.zeros(0)
-        bounds = Bounded(empty, empty, empty, np.ones(0), _local_std(self.problem))
+        bounds = Bounded(empty, empty, empty, np.ones(0), self.problem.bounds.local_std)
         point = levenberg_marquardt(
             lambda t, l: jacobian(t, l)[0],
             jacobian,
@@ -143,14 +143,8 @@ class _Runner:
         return _Run([np.asarray(x) for x in read], [np.asarray(e) for e in error], np.asarray(q))
 
 
-def _local_std(problem: Problem) -> np.ndarray:
-    from graftsim.identify.fit import make_bounds
-
-    return make_bounds(problem).local_std
-
-
 def _first_half(time: np.ndarray, length: float, is_held: np.ndarray) -> np.ndarray:
-    """Samples that initial states may see: all of fitted windows, the first half of held-out ones."""
+    """Samples that initial states may see: all of a fitted window, half of a held-out one."""
     return np.where(is_held[:, None], time <= length / 2, True)
 
 
@@ -197,7 +191,7 @@ def _traces(
                 Trace(
                     windows.recording[w],
                     spec.channel,
-                    UNITS[spec.kind].split(",")[0],
+                    unit(problem.simulator.model, spec).split(",")[0],
                     bool(is_held[w]),
                     w,
                     windows.start[w] + windows.time[i][w][mask],
@@ -214,12 +208,11 @@ def _replays(
 ) -> tuple[Replay, ...]:
     """A few windows to look at in three dimensions: held-out ones first."""
     tree = problem.simulator.model.tree
-    by_name = {r.name: r for r in (*problem.recordings, *problem.heldout)}
+    by_name = {r.name: r for r in (*problem.heldout, *problem.recordings)}
     chosen = [*np.flatnonzero(is_held)[:REPLAYS], *np.flatnonzero(~is_held)[:REPLAYS]]
     out = []
     for w in chosen:
-        full = {r.name: r for r in problem.recordings} | {}
-        recording = full.get(windows.recording[w], by_name[windows.recording[w]])
+        recording = by_name[windows.recording[w]]
         time = problem.dt * np.arange(windows.steps + 1)
         measured = None
         if not unmeasured(problem.simulator.model, recording) and tree.nq == tree.nv:
@@ -249,8 +242,9 @@ def warnings(
     size = float(np.sqrt(info.variance_ratio))
     if size > 3:
         said.append(
-            f"What the model leaves is {size:.1f} times the sensor noise: it lacks an effect, or the "
-            "noise is underestimated. Intervals are widened accordingly, but assume nothing is missing."
+            f"What the model leaves is {size:.1f} times the sensor noise: it lacks an effect, or "
+            "the noise is underestimated. Intervals are widened accordingly, but assume nothing "
+            "is missing."
         )
     for row in rows:
         if row.status == "on its bound":
@@ -265,8 +259,8 @@ def warnings(
             )
         elif np.isfinite(e.heldout_after) and e.heldout_after > 3 * e.train_after:
             said.append(
-                f"{e.channel}: the held-out error is {e.heldout_after / e.train_after:.1f} times the "
-                "fitted one; the model may not carry over."
+                f"{e.channel}: the held-out error is {e.heldout_after / e.train_after:.1f} times "
+                "the fitted one; the model may not carry over."
             )
     for recording in problem.recordings:
         said += [f"{recording.name}: {note}" for note in recording.notes]

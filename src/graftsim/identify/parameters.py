@@ -20,7 +20,7 @@ from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify import compound
 from graftsim.identify.domains import Domain, Unbounded
-from graftsim.identify.sensors import Sensors
+from graftsim.identify.sensors import Sensors, unit
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit, with_leaf
 from graftsim.selectors import Selector
 
@@ -29,7 +29,7 @@ COMPONENTS = {
     6: ("xx", "yy", "zz", "xy", "xz", "yz"),
     4: ("w", "x", "y", "z"),
 }
-SENSOR_UNITS = {"scale": "1", "offset": "unit of the sensor", "delay": "s"}
+SENSOR_NUMBERS = ("scale", "offset", "delay")
 _FORM = re.compile(r"^(?P<selector>[^\]]*(\[[^\]]*\])?)(\.(?P<component>\w+))?$")
 
 
@@ -120,34 +120,44 @@ def _block(setup: Setup, text: str, domain: Domain | Custom) -> Block:
         units = (custom.unit,) * len(names)
         return Block(names, np.array(custom.initial, float), custom.domain, units, write)
     match = _FORM.match(text.strip())
-    assert match is not None
-    selector, component = Selector.parse(match["selector"]), match["component"]
+    selector = Selector.parse(match["selector"] if match else text)
+    component = match["component"] if match else None
+    whole = selector.name in compound.COMPOUND or selector.name.split(".")[0] in (
+        "sensor",
+        "simulator",
+    )
+    if whole and component is not None:
+        raise ProblemError(f"{selector} has no components to choose; leave out '.{component}'.")
+    if domain.shared and (selector.name in compound.COMPOUND or text.strip() == "simulator.dt"):
+        raise ProblemError(f"{selector} cannot be shared; free its rows one by one.")
     if text.strip() == "simulator.dt":
         return _dt(setup, domain)
     if selector.name.startswith("sensor."):
         return _sensor(setup, selector, domain)
     if selector.name in compound.COMPOUND:
-        names, start, unit, change = compound.COMPOUND[selector.name](
+        names, start, one, change = compound.COMPOUND[selector.name](
             setup.simulator.model, selector
         )
-        units = (unit,) * len(names)
+        units = (one,) * len(names)
         return Block(
             names, start, domain, units, lambda s, x: _with_model(s, change(s.simulator.model, x))
         )
-    return _leaf(setup, selector, component, domain)
+    return _leaf(setup, text, selector, component, domain)
 
 
 def _with_model(setup: Setup, model: Any) -> Setup:
     return eqx.tree_at(lambda s: s.simulator.model, setup, model)
 
 
-def _leaf(setup: Setup, selector: Selector, component: str | None, domain: Domain) -> Block:
+def _leaf(
+    setup: Setup, text: str, selector: Selector, component: str | None, domain: Domain
+) -> Block:
     model = setup.simulator.model
     known = [
         *PARAMETERS,
         *compound.COMPOUND,
         "simulator.dt",
-        *(f"sensor.{k}" for k in SENSOR_UNITS),
+        *(f"sensor.{k}" for k in SENSOR_NUMBERS),
     ]
     if selector.name not in PARAMETERS:
         raise ProblemError(
@@ -183,7 +193,12 @@ def _leaf(setup: Setup, selector: Selector, component: str | None, domain: Domai
 
     units = tuple(row_unit(model, selector.name, i[0]) for i in index)
     if domain.shared:
-        return Block((str(selector),), start[:1], domain, units[:1], write)
+        if len(set(units)) > 1 or len({i[1:] for i in index}) > 1:
+            raise ProblemError(
+                f"{text} cannot share one number: its entries are of different kinds "
+                f"({', '.join(name_of)})."
+            )
+        return Block((text.strip(),), start[:1], domain, units[:1], write)
     return Block(tuple(name_of), start, domain, units, write)
 
 
@@ -200,8 +215,8 @@ def _dt(setup: Setup, domain: Domain) -> Block:
 
 def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
     quantity = selector.name.split(".", 1)[1]
-    if quantity not in SENSOR_UNITS:
-        known = suggest(quantity, SENSOR_UNITS)
+    if quantity not in SENSOR_NUMBERS:
+        known = suggest(quantity, SENSOR_NUMBERS)
         raise ProblemError(f"There is no sensor parameter '{quantity}'. {known}")
     names = setup.sensors.labels
     rows = selector.rows(names)
@@ -217,13 +232,17 @@ def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
         new = old.at[at].set(jnp.broadcast_to(x, at.shape).astype(old.dtype))
         return eqx.tree_at(lambda t: getattr(t.sensors, quantity), s, new)
 
+    model, specs = setup.simulator.model, setup.sensors.specs
+    units = tuple(
+        {"scale": "1", "offset": unit(model, specs[r]), "delay": "s"}[quantity] for r in rows
+    )
     if domain.shared:
-        return Block((str(selector),), start[:1], domain, (SENSOR_UNITS[quantity],), write)
+        return Block((str(selector),), start[:1], domain, units[:1], write)
     return Block(
         tuple(f"{selector.name}[{names[r]}]" for r in rows),
         start,
         domain,
-        (SENSOR_UNITS[quantity],) * len(rows),
+        units,
         write,
     )
 

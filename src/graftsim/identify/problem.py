@@ -18,9 +18,13 @@ from graftsim.identify.residuals import residual_width
 from graftsim.identify.sensors import KINDS, make_sensors
 from graftsim.identify.windows import InitialState, Windows, control_channels, cut, unmeasured
 from graftsim.io.recording import Recording
+from graftsim.optim.least_squares import Bounded
 
 MAX_WINDOWS = 200
 MIN_SAMPLES = 4
+# Weak beliefs about initial states, only there to keep unmeasured ones from running away.
+LOCAL_STD_POSITION = 10.0
+LOCAL_STD_VELOCITY = 1e3
 
 
 class Problem:
@@ -105,6 +109,13 @@ class Problem:
         """Unknowns of each window: its initial state's displacement, or none."""
         return 2 * self.simulator.model.nv if self.fit_initial else 0
 
+    @property
+    def bounds(self) -> Bounded:
+        """Bounds and priors for the solver."""
+        std = np.repeat([LOCAL_STD_POSITION, LOCAL_STD_VELOCITY], self.simulator.model.nv)
+        p = self.parameters
+        return Bounded(p.lower, p.upper, p.prior_mean, p.prior_std, std[: self.nlocal])
+
     def windows(self, recordings: Sequence[Recording], horizon: float) -> Windows:
         """Windows of the given length from the recordings."""
         return cut(
@@ -116,6 +127,7 @@ class Problem:
             stride=self.stride,
             initial=self.initial,
             limit=self.max_windows,
+            once=self.fit_initial,
         )
 
     def _interval(self) -> float:

@@ -59,7 +59,7 @@ def huber(r: Float[Array, "*n"], k: float) -> Float[Array, "*n"]:
 
 
 def simulate(setup: Setup, window: Data, local: Float[Array, " s"]) -> Trajectory:
-    """Roll-out of one window; `local` is the displacement of its initial state (positions, rates)."""
+    """Roll-out of one window; `local` displaces its initial state (positions, rates)."""
     simulator = setup.simulator
     tree, actuator = simulator.model.tree, simulator.model.actuator
     q0, qd0 = window.q0, window.qd0
@@ -113,17 +113,16 @@ class Compiled(NamedTuple):
 
 
 def compile_residuals(
-    setup: Setup, parameters: Parameters | None, data: Data, huber_width: float | None
+    setup: Setup, parameters: Parameters, data: Data, huber_width: float | None
 ) -> Compiled:
-    """Functions of (theta [p], local [w, s]) for the solver; `parameters` None leaves theta unused.
+    """Functions of (theta [p], local [w, s]) for the solver.
 
     The Jacobian is forward mode: one pass carries p + s tangents of every window.
     """
     dtype = setup.simulator.dt.dtype
 
     def one(x: Array, p: int, window: Data) -> Array:
-        changed = setup if parameters is None else parameters.apply(setup, x[:p])
-        return window_residual(changed, window, x[p:], huber_width)
+        return window_residual(parameters.apply(setup, x[:p]), window, x[p:], huber_width)
 
     def residual(theta: Array, local: Array, data: Data) -> Array:
         return jax.vmap(lambda l, w: one(jnp.concatenate([theta, l]), theta.shape[0], w))(

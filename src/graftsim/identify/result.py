@@ -31,8 +31,8 @@ class ParameterRow:
 class ErrorRow:
     """Root-mean-square error of one channel, before (start model) and after the fit.
 
-    Held-out windows took no part: the first half of each sets its initial state, the error is of the
-    second half. NaN where nothing was held out.
+    Held-out windows took no part: the first half of each sets its initial state, the error is of
+    the second half. NaN where nothing was held out.
     """
 
     channel: str
@@ -45,7 +45,7 @@ class ErrorRow:
 
 @dataclass(frozen=True)
 class Trace:
-    """One channel over one window of one recording: measured [n, d], and simulated before and after."""
+    """One channel over one window of a recording: measured [n, d], simulated before and after."""
 
     recording: str
     channel: str
@@ -60,7 +60,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Replay:
-    """Motion of one window for the 3-D replay: positions [n, nq], measured (or None) and simulated."""
+    """Motion of one window for the 3-D replay: positions [n, nq], measured (or None), simulated."""
 
     name: str
     time: np.ndarray

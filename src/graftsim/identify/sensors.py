@@ -21,7 +21,6 @@ from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import joint_motion, link_velocity
 from graftsim.dynamics.passive import displacement
 from graftsim.errors import ProblemError, suggest
-from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.selectors import Selector
 from graftsim.spatial import rotation, safe
@@ -38,10 +37,7 @@ KINDS: dict[str, tuple[int, int, tuple[str, ...]]] = {
     "link.angular_velocity": (3, 3, ()),
     "link.linear_acceleration": (3, 3, ("link.acceleration",)),
 }
-UNITS = {
-    "joint.q": "rad",
-    "joint.qd": "rad/s",
-    "joint.tau": "N m",
+_UNITS = {
     "link.position": "m",
     "link.pose": "m, rad",
     "link.heading": "1",
@@ -100,8 +96,8 @@ def make_sensors(
     for name in channels:
         selector = Selector.parse(name)
         given = dict(options.pop(name, {}))
-        axis = given.pop("axis", None)
-        spec = SensorSpec(selector.name, selector.pattern or "", axis and tuple(map(float, axis)))
+        axis = _axis(name, given.pop("axis", None))
+        spec = SensorSpec(selector.name, selector.pattern or "", axis)
         _check(model, spec)
         numbers.append(
             [given.pop(k, d) for k, d in (("scale", 1.0), ("offset", 0.0), ("delay", 0.0))]
@@ -118,6 +114,15 @@ def make_sensors(
     return Sensors(tuple(specs), table[:, 0], table[:, 1], table[:, 2])
 
 
+def _axis(name: str, given: Sequence[float] | None) -> tuple[float, float, float] | None:
+    if given is None:
+        return None
+    if len(given) != 3 or not any(given):
+        raise ProblemError(f"Sensor {name}: axis must be three numbers, not all zero: {given}.")
+    x, y, z = map(float, given)
+    return x, y, z
+
+
 def _check(model: Model, spec: SensorSpec) -> None:
     if spec.kind not in KINDS:
         raise ProblemError(
@@ -131,6 +136,16 @@ def _check(model: Model, spec: SensorSpec) -> None:
             )
     else:
         attachment(model, spec.label)
+
+
+def unit(model: Model, spec: SensorSpec) -> str:
+    """Unit of a sensor's readings; a joint's is that of turning or of sliding."""
+    if not spec.kind.startswith("joint."):
+        return _UNITS[spec.kind]
+    turning = model.tree.dof_units[model.tree.dofs.index(spec.label)] == "rad"
+    if spec.kind == "joint.tau":
+        return "N m" if turning else "N"
+    return ("rad" if turning else "m") + ("/s" if spec.kind == "joint.qd" else "")
 
 
 def readings(
@@ -211,7 +226,7 @@ def mismatch(
         return measured - read
     R = rotation.matrix(measured[:, 3:])
     relative = jnp.swapaxes(read[:, 3:].reshape(-1, 3, 3), -1, -2) @ R
-    # Half the skew part times a smooth factor is the logarithm's leading term, exact to third order.
+    # Half the skew part times a smooth factor is the logarithm, exact to third order.
     skew = jnp.stack(
         [
             relative[:, 2, 1] - relative[:, 1, 2],
@@ -224,8 +239,3 @@ def mismatch(
     return jnp.concatenate(
         [measured[:, :3] - read[:, :3], skew / jnp.maximum(1 + cosine, 0.1)[:, None]], -1
     )
-
-
-def fused_model(model: Model) -> Model:
-    """The model that roll-outs run on; sensors look at its links and frames."""
-    return fuse(model)

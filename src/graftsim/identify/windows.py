@@ -1,4 +1,4 @@
-"""Cutting recordings into windows: controls on the simulator's grid, measurements on their own clocks.
+"""Cutting recordings into windows: controls on the simulator's grid, samples on their own clocks.
 
 A window is a stretch of `horizon` seconds that is simulated from an initial state of its own
 (multiple shooting). All windows of a set have the same number of steps, so they run side by side.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import jax.numpy as jnp
 import numpy as np
 
 from graftsim.errors import ProblemError, suggest
@@ -26,7 +27,7 @@ InitialState = Callable[[Recording, float], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows side by side. Per sensor: `time[s]` [w, n], `value[s]` [w, n, d], `mask[s]` [w, n]."""
+    """Windows side by side. Of sensor s: time[s] [w, n], value[s] [w, n, d], mask[s] [w, n]."""
 
     recording: tuple[str, ...]
     start: np.ndarray
@@ -45,19 +46,6 @@ class Windows:
         """Simulation steps in a window."""
         return self.controls.shape[1]
 
-    def take(self, index: np.ndarray) -> Windows:
-        """Some of the windows."""
-        return Windows(
-            tuple(self.recording[i] for i in index),
-            self.start[index],
-            self.controls[index],
-            self.q0[index],
-            self.qd0[index],
-            tuple(t[index] for t in self.time),
-            tuple(v[index] for v in self.value),
-            tuple(m[index] for m in self.mask),
-        )
-
 
 def control_channels(model: Model, recordings: Sequence[Recording]) -> tuple[str, ...]:
     """Channels that drive the simulation: `control[...]`, else measured torques `joint.tau[...]`.
@@ -70,9 +58,8 @@ def control_channels(model: Model, recordings: Sequence[Recording]) -> tuple[str
         for name in controls:
             label = name[len("control[") : -1]
             if label not in model.actuator.names:
-                raise ProblemError(
-                    f"Channel {name}: no actuator of that name. {suggest(label, model.actuator.names)}"
-                )
+                known = suggest(label, model.actuator.names)
+                raise ProblemError(f"Channel {name}: no actuator of that name. {known}")
         return tuple(controls)
     torques = [n for n in names if n.startswith("joint.tau[")]
     for name in torques:
@@ -101,14 +88,18 @@ def cut(
     stride: float | None = None,
     initial: InitialState | None = None,
     limit: int | None = None,
+    once: bool = False,
 ) -> Windows:
     """Windows of `horizon` s from every recording, one after the other (or every `stride` s).
 
     Stretches with a gap in a sensor or control are left out. `initial` gives (q, qd) at a time;
     by default they are measured: see `measured_state`. With more than `limit` windows, an even
-    selection is kept. Raises ProblemError when no window fits.
+    selection is kept. `once` leaves the sample on which the next window starts to that window:
+    where initial states are fitted, counting it in both makes intervals too narrow.
+
+    Raises ProblemError when no window fits.
     """
-    steps = max(int(round(horizon / dt)), 1)
+    steps = max(round(horizon / dt), 1)
     length = steps * dt
     driving = control_channels(model, recordings)
     found: list[tuple[Recording, float]] = []
@@ -133,7 +124,11 @@ def cut(
         ]
     state = initial or (lambda r, t: measured_state(model, r, t))
     states = [state(r, t) for r, t in found]
-    samples = [_samples(s.channel, found, length) for s in sensors.specs]
+    followed = [
+        once and a is b and abs(t + length - u) <= 1e-6 * length
+        for (a, t), (b, u) in zip(found, [*found[1:], found[0]], strict=True)
+    ]
+    samples = [_samples(s.channel, found, length, followed) for s in sensors.specs]
     return Windows(
         recording=tuple(r.name for r, _ in found),
         start=np.array([t for _, t in found]),
@@ -165,17 +160,21 @@ def _covers(channel: Channel, start: float, end: float) -> bool:
 
 
 def _samples(
-    name: str, found: list[tuple[Recording, float]], length: float
+    name: str, found: list[tuple[Recording, float]], length: float, followed: list[bool]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times from the window's start [w, n], values [w, n, d] and mask of real samples [w, n]."""
+    """Times from the window's start [w, n], values [w, n, d] and mask of real samples [w, n].
+
+    The end of a window is in it, unless it is `followed` by one that starts there.
+    """
     picked, width = [], 1
-    for recording, t in found:
+    for (recording, t), open_end in zip(found, followed, strict=True):
         if name not in recording:
             picked.append((np.zeros(0), np.zeros((0, 1))))
             continue
         channel = recording[name]
         slack = 1e-3 * channel.interval if len(channel.time) > 1 else 1e-9
-        inside = (channel.time >= t - slack) & (channel.time <= t + length + slack)
+        end = t + length - slack if open_end else t + length + slack
+        inside = (channel.time >= t - slack) & (channel.time <= end)
         picked.append((channel.time[inside] - t, channel.values[inside]))
         width = channel.width
     n = max(len(time) for time, _ in picked)
@@ -194,7 +193,7 @@ def _samples(
 def _controls(
     model: Model, recording: Recording, driving: tuple[str, ...], t: float, dt: float, steps: int
 ) -> np.ndarray:
-    """Commands [steps, nu]: the last one sent, or the measured torque in the middle of each step."""
+    """Commands [steps, nu]: each step's mean of what was held, or the torque measured midway."""
     a = model.actuator
     out = np.zeros((steps, a.nu))
     begin = t + dt * np.arange(steps)
@@ -204,13 +203,26 @@ def _controls(
         channel = recording[name]
         if name.startswith("control["):
             column = a.names.index(name[len("control[") : -1])
-            last = np.searchsorted(channel.time, begin + 1e-9 * dt, side="right") - 1
-            out[:, column] = channel.values[np.clip(last, 0, None), 0]
+            out[:, column] = _held(channel, t + dt * np.arange(steps + 1))
         else:
             column = _torque_actuator(model, name[len("joint.tau[") : -1])
             torque = np.interp(begin + dt / 2, channel.time, channel.values[:, 0])
             out[:, column] = torque / float(a.gear[column] * a.gain[column])
     return out
+
+
+def _held(channel: Channel, edges: np.ndarray) -> np.ndarray:
+    """Mean of a command between edges [n + 1]; each value holds until the next is sent.
+
+    The mean, because a log's clock and the steps need not meet: taking the value at the start of a
+    step would shift the command by up to a step, and a delay or damping with it.
+    """
+    first = max(int(np.searchsorted(channel.time, edges[0], side="right")) - 1, 0)
+    time, values = channel.time[first:] - edges[0], channel.values[first:, 0]
+    at = edges - edges[0]
+    area = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(time))])
+    last = np.clip(np.searchsorted(time, at, side="right") - 1, 0, None)
+    return np.diff(area[last] + values[last] * (at - time[last])) / np.diff(at)
 
 
 def measured_state(model: Model, recording: Recording, t: float) -> tuple[np.ndarray, np.ndarray]:
@@ -275,10 +287,11 @@ def _free_state(channel: Channel, t: float) -> tuple[np.ndarray, np.ndarray]:
         channel.replace(values=channel.values[:, :3], column_names=()), t
     )
     middle = near[int(np.argmin(np.abs(channel.time[near] - t)))]
-    q_mid = channel.values[middle, 3:]
-    relative = rotation.multiply(rotation.conjugate(q_mid), channel.values[near, 3:])
+    q_mid = jnp.asarray(channel.values[middle, 3:])
+    relative = rotation.multiply(rotation.conjugate(q_mid), jnp.asarray(channel.values[near, 3:]))
     turned = np.asarray(rotation.logarithm(relative), float)
     tangent = Channel("signal[turn]", channel.time[near], turned, "rad")
     offset, spin = _local_fit(tangent, t)
-    quaternion = np.asarray(rotation.multiply(q_mid, rotation.exponential(offset)), float)
+    there = rotation.exponential(jnp.asarray(offset))
+    quaternion = np.asarray(rotation.multiply(q_mid, there), float)
     return np.concatenate([position, quaternion]), np.concatenate([velocity, spin])

@@ -52,7 +52,8 @@ def read_mjcf(path: str | Path, *, dtype: Any = None) -> Model:
     import mujoco
 
     try:
-        mj = mujoco.MjModel.from_xml_path(str(path))
+        # A compiled module without stubs.
+        mj = mujoco.MjModel.from_xml_path(str(path))  # pyright: ignore[reportAttributeAccessIssue]
     except (ValueError, RuntimeError) as e:
         raise FileError(f"{path}: MuJoCo refuses the file: {' '.join(str(e).split())}") from None
     names = Names(mujoco, mj)

@@ -1,7 +1,9 @@
 """What a mechanism is: topology, joints, links, actuators, shapes, state, and how to build one."""
 
 from graftsim.model.build import Builder
+from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
+from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.model.state import State
 
-__all__ = ["Builder", "Model", "State"]
+__all__ = ["PARAMETERS", "Builder", "Model", "State", "fuse", "leaf", "with_leaf"]

@@ -102,19 +102,19 @@ class Builder:
         if joint_name in {x.joint_name for x in self._links.values()}:
             raise ModelError(f"Joint '{joint_name}' is declared twice.")
         where = f"link '{name}'"
-        per_dof = dict(
-            armature=armature,
-            damping=damping,
-            stiffness=stiffness,
-            friction=friction,
-            stribeck=stribeck,
-            stribeck_velocity=stribeck_velocity,
-            friction_velocity=friction_velocity,
-            lower=lower,
-            upper=upper,
-            limit_stiffness=limit_stiffness,
-            limit_damping=limit_damping,
-        )
+        per_dof = {
+            "armature": armature,
+            "damping": damping,
+            "stiffness": stiffness,
+            "friction": friction,
+            "stribeck": stribeck,
+            "stribeck_velocity": stribeck_velocity,
+            "friction_velocity": friction_velocity,
+            "lower": lower,
+            "upper": upper,
+            "limit_stiffness": limit_stiffness,
+            "limit_damping": limit_damping,
+        }
         numbers: dict[str, Any] = {
             "origin": checks.vector(origin, 3, f"{where}: origin"),
             "rotation": checks.unit(rotation, 4, f"{where}: rotation"),
@@ -201,7 +201,8 @@ class Builder:
     ) -> Builder:
         """Drive a degree of freedom (its label: the joint's name, `root.x` for joints with many).
 
-        torque: f = gain u. position: f = kp (u - gear q) - kd gear qd. velocity: f = kd (u - gear qd).
+        torque: f = gain u. position: f = kp (u - gear q) - kd gear qd.
+        velocity: f = kd (u - gear qd).
         The force is limited to `force_range`, and the joint feels gear f. With a `time_constant`
         (s) the command passes a first-order lag, whose state is in `State.act`.
         """
@@ -232,8 +233,8 @@ class Builder:
     def build(self, dtype: Any = None) -> Model:
         """Freeze into a `Model` of the given float type (default: JAX's present one).
 
-        Raises ModelError: no link, an end link that moves without mass, an actuator or frame on
-        something unknown; PrecisionError: float64 asked for while JAX has it switched off.
+        Raises ModelError: no link, an end link that moves without mass or inertia, an actuator or
+        frame on something unknown; PrecisionError: float64 asked for while JAX has it switched off.
         """
         if not self._links:
             raise ModelError(f"Mechanism '{self.name}' has no link.")
@@ -248,6 +249,7 @@ class Builder:
         )
         masses = np.array([x.numbers["mass"] for x in links])
         checks.massless_ends(tree, masses, np.concatenate([x.numbers["armature"] for x in links]))
+        checks.inertialess_ends(tree, [x.numbers for x in links])
 
         def column(rows: list[Any], shape: tuple[int, ...]) -> Any:
             return jnp.asarray(np.array(rows, float).reshape(shape), dtype)

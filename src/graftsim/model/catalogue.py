@@ -13,7 +13,6 @@ import equinox as eqx
 from graftsim.errors import ModelError, suggest
 from graftsim.model.model import Model
 from graftsim.model.tree import Tree
-from graftsim.selectors import Selector
 
 
 class Parameter(NamedTuple):
@@ -91,25 +90,8 @@ def with_leaf(model: Model, name: str, value: Any) -> Model:
     return eqx.tree_at(lambda m: getattr(getattr(m, family), quantity), model, value)
 
 
-def select(model: Model, selector: str) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
-    """Resolve `family.quantity[pattern]` to the name, its rows and their labels.
-
-    Raises ModelError when the name or the rows do not exist; no bracket means every row.
-    """
-    chosen = Selector.parse(selector)
-    leaf(model, chosen.name)
-    names = labels(model, PARAMETERS[chosen.name].rows)
-    rows = chosen.rows(names)
-    if not rows:
-        raise ModelError(
-            f"'{selector}' selects nothing: no row of {chosen.name} matches '{chosen.pattern}'. "
-            f"{suggest(chosen.pattern or '', names)}"
-        )
-    return chosen.name, rows, tuple(names[i] for i in rows)
-
-
 def row_unit(model: Model, name: str, row: int) -> str:
-    """Unit of one row: the turning or the sliding form, as the degree of freedom is."""
+    """Unit of one row: the turning or the sliding form, as its joint has it; 1 for quaternions."""
     info = PARAMETERS[name]
     forms = info.unit.split(" | ")
     if len(forms) == 1:
@@ -120,7 +102,12 @@ def row_unit(model: Model, name: str, row: int) -> str:
     elif info.rows == "actuator":
         turning = tree.dof_units[model.actuator.dof[row]] == "rad"
     else:
-        turning = tree.joint_types[_joint_of_coordinate(tree, row)].name != "prismatic"
+        joint = _joint_of_coordinate(tree, row)
+        kind, place = tree.joint_types[joint], row - int(tree.q_index[joint][0])
+        # A quaternion follows the positions of its joint, if it has any, and has no unit.
+        if place >= kind.nq - 4 and kind.name in ("spherical", "free"):
+            return "1"
+        turning = kind.units[place] == "rad"
     return forms[0] if turning else forms[1]
 
 

@@ -33,7 +33,7 @@ def unit(value: Any, n: int, what: str) -> np.ndarray:
 def per_dof(value: Any, n: int, what: str) -> np.ndarray:
     """`value` as one float for each of n degrees of freedom; infinities are allowed."""
     array = np.asarray(value, float)
-    if array.ndim == 0:
+    if array.ndim == 0 and not np.isnan(array):
         return np.full(n, float(array))
     if array.shape != (n,) or np.any(np.isnan(array)):
         raise ModelError(f"{what} must be one number or {n}, got {value!r}.")
@@ -54,8 +54,8 @@ def inertia(value: Any, what: str) -> np.ndarray:
 
 def body(mass: float, six: np.ndarray, where: str) -> None:
     """Refuse a negative mass and a rotational inertia that no distribution of mass has."""
-    if not mass >= 0:
-        raise ModelError(f"{where}: mass {mass} kg; it must be zero or positive.")
+    if not 0 <= mass < np.inf:
+        raise ModelError(f"{where}: mass {mass} kg; it must be zero or positive, and finite.")
     xx, yy, zz, xy, xz, yz = six
     principal = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     scale = max(float(np.abs(principal).max()), 1e-300)
@@ -63,8 +63,8 @@ def body(mass: float, six: np.ndarray, where: str) -> None:
         raise ModelError(f"{where}: inertia is not positive: principal values {principal} kg m^2.")
     if principal[2] > principal[0] + principal[1] + TRIANGLE_TOLERANCE * scale:
         raise ModelError(
-            f"{where}: inertia breaks the triangle inequality, principal values {principal} kg m^2: "
-            "no body has one of them larger than the sum of the other two."
+            f"{where}: inertia breaks the triangle inequality, principal values {principal} "
+            "kg m^2: no body has one of them larger than the sum of the other two."
         )
 
 
@@ -75,6 +75,60 @@ def massless_ends(tree: Tree, mass: np.ndarray, armature: np.ndarray) -> None:
         light = carried[i] == 0 and np.any(armature[tree.v_index[i]] == 0)
         if kind != "fixed" and light:
             raise ModelError(
-                f"Link '{tree.links[i]}' moves but neither it nor anything it carries has mass. Give "
-                "it a mass and an inertia, give its joint an armature, or make the joint fixed."
+                f"Link '{tree.links[i]}' moves but neither it nor anything it carries has "
+                "mass. Give it a mass and an inertia, give its joint an armature, or make the "
+                "joint fixed."
             )
+
+
+def inertialess_ends(tree: Tree, numbers: list[dict[str, Any]]) -> None:
+    """Refuse an end link that has mass but no inertia about its joint: a point on the axis.
+
+    Only links that carry fixed ones alone are looked at: what others feel depends on the position.
+    """
+    carried = [_spatial_inertia(x) for x in numbers]
+    for i in reversed(range(tree.nl)):
+        kind, x = tree.joint_types[i], numbers[i]
+        if kind.nv == 0:
+            if tree.parent[i] >= 0:
+                X = _motion_matrix(x["origin"], x["rotation"])
+                carried[tree.parent[i]] += X.T @ carried[i] @ X
+            continue
+        above = np.flatnonzero(tree.ancestor[i])
+        turning = np.array([u == "rad" for u in kind.units])
+        if not turning.any() or any(tree.types[j] != "fixed" for j in above if j != i):
+            continue
+        about, mc, mass = carried[i][:3, :3], carried[i][:3, 3:], carried[i][5, 5]
+        if turning.sum() == 1:
+            felt = (x["axis"] @ about @ x["axis"]).reshape(1, 1)
+        elif kind.name == "free" and mass > 0:  # turns about its centre of mass
+            felt = about - mc @ mc.T / mass
+        else:
+            felt = about
+        felt = felt + np.diag(x["armature"][turning])
+        if np.linalg.eigvalsh(felt)[0] <= 1e-12 * np.abs(about).max():
+            raise ModelError(
+                f"Link '{tree.links[i]}' has mass but no inertia about its {kind.name} joint: "
+                "any torque would turn it infinitely fast. Give it an inertia, move its centre of "
+                "mass off the axis, or give its joint an armature."
+            )
+
+
+def _skew(v: np.ndarray) -> np.ndarray:
+    x, y, z = v
+    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+
+
+def _spatial_inertia(x: dict[str, Any]) -> np.ndarray:
+    """Spatial inertia about the link's origin [RBDA 2.63]."""
+    xx, yy, zz, xy, xz, yz = x["inertia"]
+    m, C = x["mass"], _skew(x["com"])
+    Io = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) + m * C @ C.T
+    return np.block([[Io, m * C], [m * C.T, m * np.eye(3)]])
+
+
+def _motion_matrix(origin: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """6x6 matrix from the parent's coordinates to the joint's [RBDA 2.24]."""
+    w, V = q[0], _skew(q[1:])
+    E = (np.eye(3) + 2 * w * V + 2 * V @ V).T
+    return np.block([[E, np.zeros((3, 3))], [-E @ _skew(origin), E]])

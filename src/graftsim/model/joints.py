@@ -61,7 +61,7 @@ class JointType:
         return q1 - q0
 
     def displacement_rate(self, d: Qd, qd: Qd) -> Qd:
-        """Rate of the displacement d from a fixed position while the joint moves with velocity qd."""
+        """Rate of the displacement d from a fixed position as the joint moves with velocity qd."""
         return qd
 
 

@@ -96,7 +96,7 @@ class World(eqx.Module):
 
 
 class Model(eqx.Module):
-    """A mechanism. Build one with `graftsim.load` or `graftsim.Builder`; change it by `eqx.tree_at`."""
+    """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`."""
 
     name: str = eqx.field(static=True)
     tree: Tree = eqx.field(static=True)
@@ -127,6 +127,6 @@ class Model(eqx.Module):
         t = self.tree
         moving = sum(k != "fixed" for k in t.types)
         return (
-            f"Model '{self.name}': {t.nl} links, {moving} moving joints, {t.nv} degrees of freedom, "
-            f"{self.actuator.nu} actuators, {len(self.geom.names)} shapes"
+            f"Model '{self.name}': {t.nl} links, {moving} moving joints, {t.nv} degrees of "
+            f"freedom, {self.actuator.nu} actuators, {len(self.geom.names)} shapes"
         )

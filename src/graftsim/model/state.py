@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 
 class State(eqx.Module):
-    """Positions, velocities and actuator memory at one instant (leading time or batch axes allowed).
+    """Positions, velocities and actuator memory at one instant (leading batch axes allowed).
 
     `q` [nq]: joint positions (rad, m, unit quaternions w x y z); `qd` [nv]: joint velocities;
     `act` [na]: filtered commands of the actuators that have a lag.

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from graftsim.errors import ModelError, suggest
 from graftsim.model.joints import JOINT_TYPES, JointType
 
 
@@ -106,7 +105,7 @@ class Tree:
 
     @cached_property
     def dofs(self) -> tuple[str, ...]:
-        """Label of each degree of freedom: the joint's name, with `.x`, `.rz` ... where it has many."""
+        """Label of each degree of freedom: its joint's name, and `.x`, `.rz` ... if it has many."""
         pairs = zip(self.joints, self.joint_types, strict=True)
         return tuple(name + s for name, t in pairs for s in t.suffixes)
 
@@ -122,17 +121,3 @@ class Tree:
     def dof_units(self) -> tuple[str, ...]:
         """`rad` or `m` for each degree of freedom."""
         return tuple(u for t in self.joint_types for u in t.units)
-
-    def link_index(self, name: str) -> int:
-        """Row of a link; raises ModelError with the nearest names."""
-        return _index(name, self.links, "link")
-
-    def joint_index(self, name: str) -> int:
-        """Row of a joint (that of the link it moves); raises ModelError with the nearest names."""
-        return _index(name, self.joints, "joint")
-
-
-def _index(name: str, known: tuple[str, ...], kind: str) -> int:
-    if name not in known:
-        raise ModelError(f"There is no {kind} named '{name}'. {suggest(name, known)}")
-    return known.index(name)

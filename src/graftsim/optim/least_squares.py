@@ -1,8 +1,8 @@
 """Levenberg-Marquardt for residuals in independent groups, each with unknowns of its own.
 
-The groups are windows of recordings, their own unknowns the initial states. The Jacobian is then an
-arrowhead, [J_theta,w | 0 .. J_local,w .. 0], and eliminating each window's unknowns (Schur complement,
-as in bundle adjustment) leaves a system in theta alone, however many windows there are:
+The groups are windows of recordings, their own unknowns the initial states. The Jacobian is then
+an arrowhead, [J_theta,w | 0 .. J_local,w .. 0], and eliminating each window's unknowns (Schur
+complement, as in bundle adjustment) leaves a system in theta alone, however many windows there are:
 
     S = sum_w (A_w - B_w C_w^-1 B_w^T),   A = J_t^T J_t, B = J_t^T J_l, C = J_l^T J_l.
 

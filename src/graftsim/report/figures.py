@@ -28,7 +28,7 @@ LABELLED = 60
 
 def convergence(history: tuple[Iteration, ...]) -> str:
     """Cost of each iteration, stage after stage, on a logarithmic scale; "" if there is none."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     cost = np.array([h.cost for h in history], float)
     usable = np.isfinite(cost) & (cost > 0)
@@ -63,7 +63,7 @@ def convergence(history: tuple[Iteration, ...]) -> str:
     axes.set_xlim(-0.5, max(len(history) - 0.5, 0.6))
     axes.set_xlabel("iteration")
     axes.set_ylabel("cost")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     axes.grid(True, axis="y", color=LINE, linewidth=0.8)
     return _svg(figure, "convergence")
 

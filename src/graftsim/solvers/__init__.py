@@ -1,1 +1,1 @@
-"""Matrices in, numbers out; no robot. Plain traced arithmetic, never a LAPACK call inside a step."""
+"""Matrices in, numbers out; no robot. Plain traced arithmetic, no LAPACK call inside a step."""

@@ -119,7 +119,7 @@ def cylinder(mass: float, radius: float, length: float) -> tuple[float, float, f
 
 
 def capsule(mass: float, radius: float, length: float) -> tuple[float, float, float]:
-    """Principal inertias of a solid capsule along z; `length` is the cylinder's, without the caps."""
+    """Principal inertias of a solid capsule along z; `length` is the cylinder's, without caps."""
     v_c, v_s = length * radius**2, 4 / 3 * radius**3  # over pi
     m_c, m_s = mass * v_c / (v_c + v_s), mass * v_s / (v_c + v_s)
     along = m_c * radius**2 / 2 + 0.4 * m_s * radius**2

@@ -57,7 +57,7 @@ def exponential(rotvec: Vector) -> Quaternion:
 
 
 def logarithm(q: Quaternion) -> Vector:
-    """Rotation vector, |.| <= pi rad, of the rotation that q / |q| describes; smooth at identity."""
+    """Rotation vector, |.| <= pi rad, of the rotation of q / |q|; smooth at identity."""
     sign = jnp.where(q[..., :1] < 0, -1.0, 1.0)
     q = sign * q
     s = jnp.sum(q[..., 1:] * q[..., 1:], -1)
@@ -94,13 +94,17 @@ def rpy(angles: Vector) -> Quaternion:
 
 
 def align_z(axis: Vector) -> Matrix:
-    """R of the smallest rotation that takes z to the unit vector `axis`; columns 0, 1 span its plane.
+    """R of the smallest rotation that takes z to the unit vector `axis`; columns 0, 1 are across.
 
     At axis = -z, where the smallest rotation is not unique, the one about x is taken.
     """
     x, y, z = axis[..., 0], axis[..., 1], axis[..., 2]
-    below = z < -1 + 1e-12
-    k = 1 / jnp.where(below, 1.0, 1 + z)
+    # 1/(1 + z) loses its digits near -z; (1 - z)/(x^2 + y^2) is the same number there.
+    below, across = z < 0, x * x + y * y
+    opposite = below & (across == 0)
+    k = jnp.where(
+        below, (1 - z) / jnp.where(across > 0, across, 1.0), 1 / (1 + jnp.where(below, 0.0, z))
+    )
     regular = jnp.stack(
         [
             jnp.stack([1 - k * x * x, -k * x * y, x], -1),
@@ -110,7 +114,7 @@ def align_z(axis: Vector) -> Matrix:
         -2,
     )
     flipped = jnp.diag(jnp.array([1.0, -1.0, -1.0], axis.dtype))
-    return jnp.where(below[..., None, None], flipped, regular)
+    return jnp.where(opposite[..., None, None], flipped, regular)
 
 
 def transpose(R: Matrix) -> Matrix:

@@ -20,7 +20,7 @@ def rotate(E: Float[Array, "*b 3 3"], v: Float[Array, "*b 3"]) -> Float[Array, "
 
 
 class Transform(NamedTuple):
-    """Plücker transform: rotation `E` [..., 3, 3] (a to b) and origin `r` [..., 3] (of b, in a; m)."""
+    """Plücker transform: rotation `E` [..., 3, 3] (a to b), origin `r` [..., 3] (of b, in a; m)."""
 
     E: Float[Array, "*b 3 3"]
     r: Float[Array, "*b 3"]

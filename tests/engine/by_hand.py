@@ -1,0 +1,120 @@
+"""One semi-implicit Euler step written out in NumPy, with something added to each named variable.
+
+Poses, motion subspaces and the mass matrix come from the package, which other tests hold against
+oracles; how the named variables lead from one to the next is written here a second time.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+
+import zoo
+from graftsim.dynamics import mass_matrix
+from graftsim.dynamics.kinematics import world_transforms
+from graftsim.dynamics.mechanism import prepare
+from graftsim.dynamics.motion import joint_motion, link_velocity
+from graftsim.dynamics.passive import displacement
+from graftsim.engine.integrators import move
+
+
+@zoo.jit
+def geometry(model, q, qd):
+    """What depends on positions and velocities alone."""
+    m = prepare(model)
+    motion = joint_motion(m, q, qd)
+    X = world_transforms(m.tree, motion)
+    return {
+        "S": motion.S,
+        "X_up": motion.X_up.matrix(),
+        "v_J": motion.v_J,
+        "c_J": motion.c_J,
+        "v": link_velocity(m.tree, motion),
+        "I": m.I,
+        "H": mass_matrix(m, q),
+        "R": jnp.swapaxes(X.E, 1, 2),
+        "p": X.r,
+        "from_neutral": displacement(m.tree, jnp.asarray(m.tree.neutral), q),
+        "from_rest": displacement(m.tree, model.joint.rest, q),
+    }
+
+
+def cross(v):
+    """6x6 matrix of v x for motion vectors; minus its transpose is the one for force vectors."""
+    (a, b, c), (d, e, f) = v[:3], v[3:]
+    w = np.array([[0, -c, b], [c, 0, -a], [-b, a, 0]])
+    u = np.array([[0, -f, e], [f, 0, -d], [-e, d, 0]])
+    return np.block([[w, np.zeros((3, 3))], [u, w]])
+
+
+def step(model, state, u, dt, add):
+    """Named values of a step, and the next positions, velocities and lags.
+
+    `model` has no fixed joints; `add` maps names to constants that are added where the name arises.
+    """
+    value = {}
+
+    def named(name, x):
+        value[name] = np.asarray(x) + add.get(name, 0.0)
+        return value[name]
+
+    tree, j, m = model.tree, model.joint, model.actuator
+    q, qd = named("state.q", state.q), named("state.qd", state.qd)
+    u = named("control.u", u)
+    g = {k: np.asarray(x) for k, x in geometry(model, jnp.asarray(q), jnp.asarray(qd)).items()}
+    named("link.position", g["p"])
+    named("link.rotation", g["R"])
+    v = named("link.velocity", g["v"])
+
+    # Passive forces.
+    q_dof, rate = named("joint.q", g["from_neutral"]), named("joint.qd", qd)
+    spring = named("joint.tau_spring", -j.stiffness * g["from_rest"])
+    damping = named("joint.tau_damping", -j.damping * rate)
+    level = j.friction + j.stribeck * np.exp(-((rate / j.stribeck_velocity) ** 2))
+    dry = named("joint.tau_friction", -level * np.tanh(rate / j.friction_velocity))
+    below, above = np.maximum(j.lower - q_dof, 0), np.maximum(q_dof - j.upper, 0)
+    gain_below = np.maximum(1 - j.limit_damping * rate, 0)
+    gain_above = np.maximum(1 + j.limit_damping * rate, 0)
+    stops = named("joint.tau_limit", j.limit_stiffness * (below * gain_below - above * gain_above))
+    passive = named("joint.tau_passive", spring + damping + dry + stops)
+
+    # Actuators.
+    limited = np.clip(u, m.control_lower, m.control_upper)
+    lagged, act = np.array(m.lagged), np.asarray(state.act)
+    command = limited.copy()
+    command[lagged] = act
+    command = named("actuator.command", command)
+    length, speed = m.gear * q_dof[list(m.dof)], m.gear * rate[list(m.dof)]
+    laws = {
+        "torque": m.gain * command,
+        "position": m.kp * (command - length) - m.kd * speed,
+        "velocity": m.kd * (command - speed),
+    }
+    force = np.array([laws[k][i] for i, k in enumerate(m.kinds)])
+    force = named("actuator.force", np.clip(force, m.force_lower, m.force_upper))
+    driven = np.zeros(tree.nv)
+    np.add.at(driven, list(m.dof), m.gear * force)
+    tau = named("joint.tau", passive + named("joint.tau_actuator", driven))
+    f_ext = named("link.force", np.zeros((tree.nl, 6)))
+
+    # Newton-Euler with the velocities as they were named; forces on the links go down the tree.
+    a_world = np.concatenate([np.zeros(3), -np.asarray(model.world.gravity)])
+
+    def newton_euler(qdd):
+        a, f = np.zeros((tree.nl, 6)), np.zeros((tree.nl, 6))
+        for i, parent in enumerate(tree.parent):
+            rows = tree.v_index[i]
+            a[i] = g["X_up"][i] @ (a_world if parent < 0 else a[parent])
+            a[i] += g["c_J"][i] + cross(v[i]) @ g["v_J"][i] + g["S"][rows].T @ qdd[rows]
+            f[i] = g["I"][i] @ a[i] - cross(v[i]).T @ g["I"][i] @ v[i] - f_ext[i]
+        for i in reversed(range(tree.nl)):
+            if tree.parent[i] >= 0:
+                f[tree.parent[i]] += g["X_up"][i].T @ f[i]
+        return a, np.sum(g["S"] * f[tree.link_of_dof], 1)
+
+    qdd = np.linalg.solve(g["H"], tau - newton_euler(np.zeros(tree.nv))[1])
+    named("link.acceleration", newton_euler(qdd)[0])
+    qdd = named("joint.qdd", qdd)
+
+    new_qd = np.asarray(state.qd) + dt * qdd
+    new_q = np.asarray(move(tree, state.q, jnp.asarray(new_qd), dt))
+    decay = np.exp(-dt / np.asarray(m.time_constant)[lagged])
+    return value, new_q, new_qd, limited[lagged] + (act - limited[lagged]) * decay
