@@ -30,5 +30,7 @@ def energy(q, qd):
 E = np.asarray(energy(motion.q, motion.qd))
 for i in range(0, 1001, 200):
     upper, lower = motion.q[i]
-    print(f"t {motion.time[i]:4.1f} s   upper {upper:+.3f}   lower {lower:+.3f} rad   E {E[i]:.6f} J")
+    print(
+        f"t {motion.time[i]:4.1f} s   upper {upper:+.3f}   lower {lower:+.3f} rad   E {E[i]:.6f} J"
+    )
 print(f"energy drift: {np.abs(E - E[0]).max():.1e} J")

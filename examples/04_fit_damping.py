@@ -10,9 +10,7 @@ jax.config.update("jax_enable_x64", True)
 
 def pendulum(damping: float) -> gs.Simulator:
     builder = gs.Builder("pendulum")
-    builder.link(
-        "arm", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.3), inertia=0.03, damping=damping
-    )
+    builder.link("arm", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.3), inertia=0.03, damping=damping)
     return gs.Simulator(builder.build(), dt=0.01, integrator=gs.ImplicitDamping())
 
 

@@ -24,7 +24,10 @@ truth = pendulum(damping=0.08)
 motion = truth.rollout(truth.initial_state({"arm": 1.5}), steps=300)
 angle = gs.Channel("joint.q[arm]", np.asarray(motion.time), np.asarray(motion.q), "rad")
 recording = gs.Recording({"joint.q[arm]": angle})
-result = gs.fit(gs.Problem(pendulum(damping=0.01), recording, ["joint.damping[arm]"]))
+problem = gs.Problem(
+    pendulum(damping=0.01), recording, ["joint.damping[arm]"], growth=(1.0,), holdout=0.0
+)
+result = gs.fit(problem)
 
 with tempfile.TemporaryDirectory() as folder:
     mjcf, urdf = Path(folder) / "robot.xml", Path(folder) / "robot.urdf"

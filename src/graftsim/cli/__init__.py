@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from graftsim import __version__
 from graftsim.errors import GraftsimError, suggest
 
 USAGE = """graftsim: a differentiable simulator that learns from your robot's logs
@@ -31,9 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(USAGE, end="", file=sys.stdout if args else sys.stderr)
         return 0 if args else 2
     if args[0] == "--version":
-        from importlib.metadata import version
-
-        print(f"graftsim {version('graftsim')}")
+        print(f"graftsim {__version__}")
         return 0
     command, rest = args[0], args[1:]
     if command not in COMMANDS:

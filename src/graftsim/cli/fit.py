@@ -17,7 +17,7 @@ from graftsim.cli import setup
 from graftsim.cli.fit_options import FitOptions
 from graftsim.cli.options import assignments, number
 from graftsim.cli.progress import FitProgress
-from graftsim.cli.tables import print_result
+from graftsim.cli.tables import print_result, terminal
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
 from graftsim.identify import Problem, Result, fit
@@ -29,18 +29,18 @@ from graftsim.io.recording import Recording
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
     """Fit, print the table, write the report; 1 when the solver did not converge."""
     setup.cache_compilations()
-    console = Console(stderr=True, quiet=options.quiet, highlight=False, markup=False)
+    console = terminal(stderr=True, quiet=options.quiet)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraftsimWarning)
         problem = _problem(options, tables, console)
     for warning in caught:
-        console.print(f"warning: {warning.message}", style="yellow")
+        console.print(f"warning: {warning.message}", style="yellow", soft_wrap=True)
     result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
     if options.json:
         print(json.dumps(result.as_json()))
     else:
-        print_result(result, Console(quiet=options.quiet, highlight=False, markup=False))
-    console.print(f"report: {Path(options.out) / 'report.html'}")
+        print_result(result, terminal(quiet=options.quiet))
+    console.print(f"report: {Path(options.out) / 'report.html'}", soft_wrap=True)
     sys.stdout.flush()
     return 0 if result.outcome == "converged" else 1
 
@@ -57,9 +57,10 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
     heldout: list[Recording] = []
     if data.heldout:
         heldout = read_recordings(data.heldout, columns, missing=data.missing)
-    console.print(f"{model}")
+    console.print(f"{model}", soft_wrap=True)
     for recording in (*recordings, *heldout):
-        console.print(f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}")
+        summary = f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}"
+        console.print(summary, soft_wrap=True)
     simulator = Simulator(
         model,
         options.simulation.dt or setup.default_dt(recordings),

@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from graftsim.cli.options import InspectOptions
 from graftsim.cli.setup import load_model
+from graftsim.cli.tables import table_of, terminal
 from graftsim.engine import Simulator
 from graftsim.io.describe import describe_dict, print_description
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit
@@ -24,7 +22,7 @@ def run(options: InspectOptions) -> int:
     if options.json:
         print(json.dumps(_facts(model), indent=2))
         return 0
-    console = Console(highlight=False, markup=False)
+    console = terminal()
     print_description(model, console)
     if options.variables:
         rows = [
@@ -32,10 +30,10 @@ def run(options: InspectOptions) -> int:
             for name, (shape, info, _) in Simulator(model).variables().items()
         ]
         title = "Variables, in the order of computation"
-        console.print(_table(title, ("name", "shape", "unit", "meaning"), rows))
+        console.print(table_of(title, ("name", "shape", "unit", "meaning"), rows))
     if options.parameters:
         title = "Parameters that can be fitted"
-        console.print(_table(title, ("selector", "value", "unit", "meaning"), _parameters(model)))
+        console.print(table_of(title, ("selector", "value", "unit", "meaning"), _parameters(model)))
     return 0
 
 
@@ -53,12 +51,3 @@ def _parameters(model: Model) -> Iterable[Sequence[str]]:
         for row, label in enumerate(labels(model, info.rows)):
             shown = " ".join(f"{x:.6g}" for x in np.atleast_1d(values[row]))
             yield f"{name}[{label}]", shown, row_unit(model, name, row), info.meaning
-
-
-def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for heading in head:
-        table.add_column(heading)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table

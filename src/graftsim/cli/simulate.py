@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from rich.console import Console
 
 from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
+from graftsim.cli.tables import terminal
 from graftsim.engine import Simulator, Trajectory
 from graftsim.errors import ProblemError
 from graftsim.identify.result import Replay
@@ -18,6 +18,7 @@ from graftsim.io.log_write import write_csv
 from graftsim.io.logs import read_recording
 from graftsim.io.recording import Channel, Recording
 from graftsim.model.model import Model
+from graftsim.selectors import Selector
 
 
 def run(options: SimulateOptions) -> int:
@@ -38,16 +39,17 @@ def run(options: SimulateOptions) -> int:
     controls = _controls(model, options.controls, options.dt, steps)
     trajectory = simulator.rollout(state, controls, record=options.record)
     _finite(trajectory)
-    recording = _recording(model, trajectory, controls, options.noise, options.seed)
+    recording = _recording(simulator, trajectory, controls, options.noise, options.seed)
     write_csv(recording, options.out)
-    console = Console(highlight=False, markup=False)
-    console.print(f"{options.out}: {steps} steps of {options.dt} s, {', '.join(recording)}")
+    console = terminal()
+    summary = f"{options.out}: {steps} steps of {options.dt} s, {', '.join(recording)}"
+    console.print(summary, soft_wrap=True)
     if options.view is not None:
         from graftsim.viewer.replay import replay_html
 
         time, q = np.asarray(trajectory.time), np.asarray(trajectory.q)
         replay_html(model, [Replay("simulated", time, None, q)], options.view)
-        console.print(f"{options.view}: 3-D replay")
+        console.print(f"{options.view}: 3-D replay", soft_wrap=True)
     return 0
 
 
@@ -83,10 +85,15 @@ def _finite(trajectory: Trajectory) -> None:
 
 
 def _recording(
-    model: Model, trajectory: Trajectory, controls: Float[Array, "t nu"], noise: float, seed: int
+    simulator: Simulator,
+    trajectory: Trajectory,
+    controls: Float[Array, "t nu"],
+    noise: float,
+    seed: int,
 ) -> Recording:
     """Joint positions and velocities (with noise), poses of free bodies, controls, variables."""
-    rng, time, tree = np.random.default_rng(seed), np.asarray(trajectory.time), model.tree
+    model, rng = simulator.model, np.random.default_rng(seed)
+    time, tree = np.asarray(trajectory.time), model.tree
     q, qd = np.asarray(trajectory.q), np.asarray(trajectory.qd)
     channels: dict[str, Channel] = {}
 
@@ -112,6 +119,11 @@ def _recording(
         raise ProblemError("This robot has no joint whose motion a log can hold.")
     for i, name in enumerate(model.actuator.names):
         add(f"control[{name}]", held(np.asarray(controls)[:, i]), "SI")
-    for name, values in trajectory.recorded.items():
-        add(f"signal[{name}]", held(np.asarray(values)), "SI")
+    variables = simulator.variables() if trajectory.recorded else {}
+    for text, values in trajectory.recorded.items():
+        chosen = Selector.parse(text)
+        labels = variables[chosen.name][2]
+        for k, row in enumerate(chosen.rows(labels)):
+            # Brackets inside a label would not read back.
+            add(f"signal[{chosen.name}:{labels[row]}]", held(np.asarray(values)[:, k]), "SI")
     return Recording(channels, "simulated")

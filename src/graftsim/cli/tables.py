@@ -1,14 +1,38 @@
-"""Results as tables for a terminal."""
+"""What the commands print: plain text and tables, for a terminal or a file."""
 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from graftsim.identify.result import Result
+
+# Of tables that do not go to a terminal: wide enough for names to stay in one piece.
+WIDTH = 160
+
+
+def terminal(*, stderr: bool = False, quiet: bool = False) -> Console:
+    """A console that prints names with brackets as they are."""
+    console = Console(stderr=stderr, quiet=quiet, highlight=False, markup=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDTH
+    return console
+
+
+def table_of(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of text; headings that start with '>' are of numbers and stand on the right."""
+    table = Table(title=title, title_justify="left")
+    for heading in head:
+        right = heading.startswith(">")
+        table.add_column(heading.lstrip(">"), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def significant(value: float, std: float = float("nan")) -> str:
@@ -23,29 +47,23 @@ def significant(value: float, std: float = float("nan")) -> str:
 
 def print_result(result: Result, console: Console) -> None:
     """Parameters, errors, and what to be careful of."""
-    table = Table(title="Parameters", title_justify="left")
-    for name, side in (("name", "left"), ("start", "right"), ("value", "right")):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
-    for name in ("95 % interval", "unit", "status"):
-        table.add_column(name)
+    rows = []
     for r in result.parameters:
         band = f"{significant(r.low, r.std)} to {significant(r.high, r.std)}"
         shown = band if math.isfinite(r.std) else "-"
-        row = (r.name, f"{r.start:.4g}", significant(r.value, r.std), shown, r.unit, r.status)
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
-    table = Table(title="Error (RMS)", title_justify="left")
-    table.add_column("channel")
-    for name in ("fitted: before", "after", "held out: before", "after"):
-        table.add_column(name, justify="right")
-    table.add_column("unit")
+        value = significant(r.value, r.std)
+        rows.append((r.name, f"{r.start:.4g}", value, shown, r.unit, r.status))
+    head = ("name", ">start", ">value", "95 % interval", "unit", "status")
+    console.print(table_of("Parameters", head, rows))
+    rows = []
     for e in result.errors:
         numbers = (e.train_before, e.train_after, e.heldout_before, e.heldout_after)
         shown = (f"{x:.3g}" if math.isfinite(x) else "-" for x in numbers)
-        table.add_row(Text(e.channel), *shown, e.unit)
-    console.print(table)
+        rows.append((e.channel, *shown, e.unit))
+    head = ("channel", ">fitted: before", ">after", ">held out: before", ">after", "unit")
+    console.print(table_of("Error (RMS)", head, rows))
     for weak in result.weak:
-        console.print(Text(f"weak: {weak.text}"))
+        console.print(f"weak: {weak.text}", soft_wrap=True)
     for warning in result.warnings:
-        console.print(Text(f"note: {warning}", style="yellow"))
+        console.print(f"note: {warning}", style="yellow", soft_wrap=True)
     console.print(f"{result.outcome}, {len(result.history)} iterations, {result.seconds:.1f} s")

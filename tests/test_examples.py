@@ -1,0 +1,137 @@
+"""The examples run, and print what must be right; the tables and links of the pages hold."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import graftsim
+
+ROOT = Path(__file__).parent.parent
+# Compiling takes most of the time of an example, and the examples check no speed.
+FLAGS = "--xla_backend_optimization_level=0"
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": str(Path(graftsim.__file__).parent.parent),
+    "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}".strip(),
+}
+
+
+def run(*command: str) -> str:
+    """What a script prints, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def number(text: str, pattern: str) -> float:
+    """The number that follows a pattern."""
+    found = re.search(pattern + r"\s*([-+]?[\d.]+(?:e[-+]?\d+)?)", text)
+    assert found is not None, f"{pattern} is not in:\n{text}"
+    return float(found[1])
+
+
+def test_first_simulation_keeps_energy():
+    """A fourth-order step of 5 ms keeps the energy of a swing to better than a microjoule."""
+    assert number(run("examples/01_first_simulation.py"), "energy drift:") < 1e-6
+
+
+def test_gradients_equal_differences():
+    """Gradients in masses and length are those of central differences."""
+    text = run("examples/02_gradients.py")
+    assert number(text, "largest relative error:") < 1e-6
+    # A longer upper link lowers the tip.
+    assert number(text, r"length\s+gradient") < 0
+
+
+def test_recorded_variables_add_up():
+    """The recorded torques satisfy the law that the engine computes them by."""
+    text = run("examples/03_record_variables.py")
+    assert number(text, "= total, to") < 1e-12
+    assert number(text, r"tau_friction\[arm\]\s+-[\d.]+ to") == pytest.approx(0.1, abs=1e-3)
+    assert number(text, r"actuator.force\s+-[\d.]+ to") == 0.5
+
+
+def test_fit_finds_damping():
+    """The true damping lies near the estimate, and the held-out error falls to the noise."""
+    text = run("examples/04_fit_damping.py")
+    assert number(text, "0.01 ->") == pytest.approx(0.08, rel=0.03)
+    assert number(text, r"held-out error [\d.]+ ->") < 0.003
+    assert "converged" in text
+
+
+@pytest.mark.slow
+def test_torque_driven_arm_finds_friction_and_armature():
+    """All four numbers come out within three standard deviations and 5 %."""
+    text = run("examples/05_torque_driven_arm.py")
+    rows = re.findall(r"-> ([\d.]+) \+- ([\d.]+), true ([\d.]+)", text)
+    assert len(rows) == 4
+    for value, std, true in (map(float, row) for row in rows):
+        assert abs(value - true) < max(3 * std, 1e-4)
+        assert value == pytest.approx(true, rel=0.05)
+
+
+def test_loaded_robot():
+    """Pose and Jacobian are those of a planar arm of 0.4 m and 0.3 m at 0.3 and -0.8 rad."""
+    text = run("examples/06_load_robot.py")
+    assert "tool at [-0.0256  0.      0.6454] m" in text
+    assert "[0.2562 1.4383] N m" in text
+    assert "limits of travel are stored but not enforced" in text
+
+
+@pytest.mark.slow
+def test_written_robot_is_the_fitted_one():
+    """The file has the fitted damping, and URDF says that it cannot express armature."""
+    text = run("examples/07_write_fitted_robot.py")
+    assert number(text, "damping in the file") == pytest.approx(0.08, rel=1e-4)
+    assert number(text, "differs by") < 1e-12
+    assert "URDF refuses: joint arm: armature 0.01." in text
+
+
+def test_every_example_is_listed_and_tested():
+    """The list of examples and this file know them all."""
+    listed, tested = (ROOT / "examples/README.md").read_text(), Path(__file__).read_text()
+    for script in (ROOT / "examples").glob("[0-9]*.py"):
+        assert f"`{script.name}`" in listed
+        assert f"examples/{script.name}" in tested
+
+
+def test_tables_of_the_docs_are_those_of_the_code():
+    """docs/gen_tables.py has been run since the catalogues changed."""
+    run("docs/gen_tables.py", "--check")
+
+
+def test_links_between_pages():
+    """Every link leads to a page, and every anchor to a heading of it."""
+    for page in (ROOT / "docs").glob("*.md"):
+        for target, anchor in re.findall(r"\]\(([\w/]+\.md)?(?:#([\w-]+))?\)", page.read_text()):
+            other = ROOT / "docs" / target if target else page
+            assert other.is_file(), f"{page.name}: {target}"
+            headings = re.findall(r"^#+ (.*)$", other.read_text(), re.MULTILINE)
+            known = {re.sub(r"[^\w\- ]", "", h).strip().lower().replace(" ", "-") for h in headings}
+            assert not anchor or anchor in known, f"{page.name}: {target}#{anchor}"
+
+
+def test_run_file_of_the_docs_is_read(tmp_path):
+    """The annotated run file has only keys that exist, of the right types."""
+    from graftsim.cli.fit_options import read_run_file
+
+    text = re.search(r"```toml\n(.*?)```", (ROOT / "docs/cli.md").read_text(), re.DOTALL)
+    assert text is not None
+    tomllib.loads(text[1])
+    path = tmp_path / "run.toml"
+    path.write_text(text[1])
+    options, tables = read_run_file(path)
+    assert options.simulation.substeps == 2
+    assert set(tables) == {"start", "free", "columns", "noise", "sensors"}
