@@ -29,8 +29,8 @@ TOGETHER = (0, 1, 3, 5, 6, 8, 9, 10)
 OTHERS = (11, 13, 14, 15, 16, 17, 18, 20)
 FREE = {
     "link.mass[arm1]": gs.Bounds(1e-3, 2.0),
-    "link.inertia[arm1].xx": gs.Bounds(1e-7, 2e-2),
-    "link.inertia[arm2].xx": gs.Bounds(1e-7, 2e-2),
+    "link.inertia[arm1].xx,yy": gs.Bounds(1e-7, 2e-2, shared=True),
+    "link.inertia[arm2].xx,yy": gs.Bounds(1e-7, 2e-2, shared=True),
     "joint.damping[*]": gs.Positive(),
     "world.gravity[z]": gs.Bounds(-20.0, -3.0),
 }

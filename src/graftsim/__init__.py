@@ -80,8 +80,8 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "dynamics":
-        return import_module("graftsim.dynamics")
+    if name in ("dynamics", "model"):
+        return import_module(f"graftsim.{name}")
     if name in _LAZY:
         return getattr(import_module(f"graftsim.{_LAZY[name]}"), name)
     raise AttributeError(f"module 'graftsim' has no attribute '{name}'")
@@ -127,6 +127,7 @@ __all__ = [
     "dynamics",
     "fit",
     "load",
+    "model",
     "read_recording",
     "read_recordings",
     "write_mjcf",

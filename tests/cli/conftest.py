@@ -1,8 +1,9 @@
 """A robot file and a recording of it on disk; compiled quickly, see `quick_compilation`."""
 
+import jax
 import pytest
-import quick_compilation  # noqa: F401
 
+import quick_compilation  # noqa: F401
 from graftsim.cli import main
 
 LINK = """
@@ -25,6 +26,15 @@ def urdf(damping=0.05):
     )
 
 
+@pytest.fixture(scope="package", autouse=True)
+def cache(tmp_path_factory):
+    """Compiled programs are kept in a folder of the test run's, and only while these tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+    jax.config.update("jax_compilation_cache_dir", None)
+
+
 @pytest.fixture(scope="session")
 def place(tmp_path_factory):
     """A folder with robot.urdf (damping 0.05) and two simulated recordings, a.csv and b.csv."""
@@ -32,10 +42,24 @@ def place(tmp_path_factory):
     (folder / "robot.urdf").write_text(urdf())
     for name, q in (("a", 1.0), ("b", -0.7)):
         code = main(
-            ["simulate", str(folder / "robot.urdf"), "--seconds", "2", "--dt", "0.01",
-             "--integrator", "implicit_damping", "--q", f"shoulder={q}", "elbow=0.5",
-             "--noise", "0.001", "--out", str(folder / f"{name}.csv")]
-        )  # fmt: skip
+            [
+                "simulate",
+                str(folder / "robot.urdf"),
+                "--seconds",
+                "2",
+                "--dt",
+                "0.01",
+                "--integrator",
+                "implicit_damping",
+                "--q",
+                f"shoulder={q}",
+                "elbow=0.5",
+                "--noise",
+                "0.001",
+                "--out",
+                str(folder / f"{name}.csv"),
+            ]
+        )
         assert code == 0
     return folder
 

@@ -1,7 +1,6 @@
 """`graftsim fit`: from a robot file and logs to numbers, a report and exit codes."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -9,7 +8,7 @@ import pytest
 
 import graftsim as gs
 
-QUICK = ["--horizon", "0.3", "--growth", "1.0", "--free", "joint.damping[*]"]
+QUICK = ["--dt", "0.01", "--horizon", "0.3", "--growth", "1.0", "--free", "joint.damping[*]"]
 START = ["--start", "joint.damping[*]=0.2"]
 
 
@@ -18,11 +17,11 @@ def fitted(place, tmp_path_factory):
     """The round trip as a program: a fit of the simulated log; the process, and its folder."""
     out = tmp_path_factory.mktemp("fit") / "out"
     command = [sys.executable, "-m", "graftsim", "fit", place / "robot.urdf", place / "a.csv"]
-    environment = os.environ | {"XDG_CACHE_HOME": str(out.parent)}
     done = subprocess.run(
         [*map(str, command), *QUICK, *START, "--out", str(out)],
-        capture_output=True, text=True, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+    )
     return done, out
 
 
@@ -65,9 +64,19 @@ def test_what_is_written(fitted):
 def test_json_is_alone_on_standard_output(cli, place, tmp_path):
     """--json prints the result and nothing else there; the iteration limit ends with code 1."""
     code, out, err = cli(
-        "fit", place / "robot.urdf", place / "a.csv", *QUICK, *START, "--out", tmp_path / "o",
-        "--initial", "measured", "--iterations", 1, "--json",
-    )  # fmt: skip
+        "fit",
+        place / "robot.urdf",
+        place / "a.csv",
+        *QUICK,
+        *START,
+        "--out",
+        tmp_path / "o",
+        "--initial",
+        "measured",
+        "--iterations",
+        1,
+        "--json",
+    )
     result = json.loads(out)
     assert code == 1, err
     assert result["outcome"] == "iteration limit"
@@ -79,7 +88,7 @@ def test_quiet_resume_and_run_file(cli, place, tmp_path):
     """A run file gives the options, flags override it; --quiet is silent; --resume goes on."""
     (tmp_path / "run.toml").write_text(
         f'robot = "{place}/robot.urdf"\nlogs = ["{place}/[ab].csv"]\nquiet = true\n'
-        'initial = "measured"\niterations = 1\nhorizon = 0.3\ngrowth = [1.0]\n'
+        'initial = "measured"\niterations = 1\ndt = 0.01\nhorizon = 0.3\ngrowth = [1.0]\n'
         'sensors = ["joint.q[shoulder]", "joint.q[elbow]"]\n'
         f'out = "{tmp_path}/out"\n'
         '[free]\n"joint.damping[*]" = {lower = 0.001, upper = 1.0, shared = true}\n'

@@ -22,7 +22,7 @@ def refused(cli, *args):
         (["--start", "joint.damping[*]"], ["--start", "NAME=VALUE"]),
         (["--noise", "joint.q[elbow]=loud"], ["noise of joint.q[elbow]", "'loud'"]),
         (["--columns", "joint.q[elbow]=pos9"], ["pos9", "a.csv"]),
-        (["--columns", "joint.q[elbow]=joint.q[elbow]:furlong"], ["furlong"]),
+        (["--columns", "joint.q[elbow]=joint.q[elbow] (rad):furlong"], ["furlong"]),
         (["--horizon", "30"], ["No window of 30 s", "shorter horizon"]),
         (["--sensors", "joint.q[knee]"], ["joint.q[knee] is not recorded"]),
         (["--heldout", "nowhere.csv"], ["nowhere.csv", "no file matches"]),

@@ -61,7 +61,7 @@ def test_computes_in_float64_as_a_program(place):
 
 
 def test_usage(cli):
-    """Without arguments the usage goes to standard error and the code is 2; asked for, to output."""
+    """Without arguments the usage goes to standard error with code 2; asked for, to output."""
     code, out, err = cli()
     assert (code, out) == (2, "")
     assert "graftsim fit ROBOT LOG" in err
@@ -103,8 +103,17 @@ def test_help_names_values_and_groups(capsys):
         main(["fit", "--help"])
     assert stopped.value.code == 0
     shown = capsys.readouterr().out
-    for part in ("ROBOT", "LOG...", "--free SELECTOR[=LOW:HIGH]...", "data options", "--out FOLDER",
-                 "simulation options", "solver options", "Example:", "--horizon S"):  # fmt: skip
+    for part in (
+        "ROBOT",
+        "LOG...",
+        "--free SELECTOR[=LOW:HIGH]...",
+        "data options",
+        "--out FOLDER",
+        "simulation options",
+        "solver options",
+        "Example:",
+        "--horizon S",
+    ):
         assert part in shown
     assert "{None}" not in shown
     assert "STR" not in shown

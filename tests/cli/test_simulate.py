@@ -18,10 +18,24 @@ def test_initial_state_values_and_variables(cli, place, tmp_path):
     """--q, --qd, --set and --record do what they say; without noise the start is exact."""
     out = tmp_path / "m.csv"
     code, said, _ = cli(
-        "simulate", place / "robot.urdf", "--seconds", 0.1, "--dt", 0.01, "--q", "shoulder=0.3",
-        "--qd", "elbow=2", "--set", "joint.damping[*]=0.5",
-        "--record", "joint.tau_damping[elbow]", "link.position[lower]", "--out", out,
-    )  # fmt: skip
+        "simulate",
+        place / "robot.urdf",
+        "--seconds",
+        0.1,
+        "--dt",
+        0.01,
+        "--q",
+        "shoulder=0.3",
+        "--qd",
+        "elbow=2",
+        "--set",
+        "joint.damping[*]=0.5",
+        "--record",
+        "joint.tau_damping[elbow]",
+        "link.position[lower]",
+        "--out",
+        out,
+    )
     assert code == 0
     assert "joint.q[shoulder]" in said, "labels are not swallowed as markup"
     recording = gs.read_recording(out)
@@ -36,9 +50,17 @@ def test_commands_of_a_log_are_played(cli, place, tmp_path):
     text = "time,control[shoulder]\n" + "".join(f"{t:.2f},{2.0 if t < 0.1 else 0}\n" for t in time)
     (tmp_path / "u.csv").write_text(text)
     code, _, err = cli(
-        "simulate", place / "robot.urdf", "--seconds", 0.2, "--dt", 0.01,
-        "--controls", tmp_path / "u.csv", "--out", tmp_path / "m.csv",
-    )  # fmt: skip
+        "simulate",
+        place / "robot.urdf",
+        "--seconds",
+        0.2,
+        "--dt",
+        0.01,
+        "--controls",
+        tmp_path / "u.csv",
+        "--out",
+        tmp_path / "m.csv",
+    )
     assert code == 0, err
     played = gs.read_recording(tmp_path / "m.csv")
     np.testing.assert_allclose(played["control[shoulder]"].values[:10, 0], 2.0)
@@ -51,9 +73,19 @@ def test_noise_follows_its_seed(cli, place, tmp_path):
     texts = []
     for seed in (1, 1, 2):
         cli(
-            "simulate", place / "robot.urdf", "--seconds", 0.1, "--dt", 0.01, "--noise", 0.1,
-            "--seed", seed, "--out", tmp_path / "m.csv",
-        )  # fmt: skip
+            "simulate",
+            place / "robot.urdf",
+            "--seconds",
+            0.1,
+            "--dt",
+            0.01,
+            "--noise",
+            0.1,
+            "--seed",
+            seed,
+            "--out",
+            tmp_path / "m.csv",
+        )
         texts.append((tmp_path / "m.csv").read_text())
     assert texts[0] == texts[1] != texts[2]
 

@@ -3,10 +3,10 @@
 import machines
 import numpy as np
 import pytest
-import quick_compilation  # noqa: F401
-import zoo
 
 import graftsim as gs
+import quick_compilation  # noqa: F401
+import zoo
 from graftsim.engine import ImplicitDamping
 
 

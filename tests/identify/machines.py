@@ -6,8 +6,8 @@ from functools import cache
 
 import jax.numpy as jnp
 import numpy as np
-import zoo
 
+import zoo
 from graftsim import Builder, Channel, Recording, Simulator
 from graftsim.engine import ImplicitDamping
 from graftsim.identify.parameters import Setup
@@ -51,9 +51,16 @@ def cart():
         damping=0.1,
     )
     builder.link(
-        "hand", "arm", joint_name="wrist", origin=(0, 0, -0.6), axis=(0, 1, 0), mass=0.2,
-        com=(0, 0, -0.05), inertia=(1e-3, 1e-3, 1e-4), damping=0.05,
-    )  # fmt: skip
+        "hand",
+        "arm",
+        joint_name="wrist",
+        origin=(0, 0, -0.6),
+        axis=(0, 1, 0),
+        mass=0.2,
+        com=(0, 0, -0.05),
+        inertia=(1e-3, 1e-3, 1e-4),
+        damping=0.05,
+    )
     builder.frame("tool", "hand", TOOL, TURN)
     builder.geom("sphere", 0.02, "arm", (0, 0, -0.6))
     builder.actuator("motor", "slide")

@@ -1,13 +1,13 @@
-"""Checkpoints: a fit that was stopped goes on to the same result; a file that is not its own is refused."""
+"""Checkpoints: a stopped fit goes on to the same result; a file that is not its own is refused."""
 
 import dataclasses
 import os
 
 import numpy as np
 import pytest
-import zoo
 
 import graftsim as gs
+import zoo
 from graftsim.engine import ImplicitDamping
 from graftsim.identify import checkpoint
 
@@ -121,11 +121,14 @@ def test_checkpoint_of_another_problem_is_refused(whole, undriven, change):
         "start": lambda: posed(undriven, damping=0.4),
         "bounds": lambda: gs.Problem(
             gs.Simulator(zoo.pendulum(damping=0.5), 0.01, integrator=ImplicitDamping()),
-            undriven, {"joint.damping[*]": gs.Bounds(0, 9)}, horizon=0.4, growth=(0.3, 1.0),
+            undriven,
+            {"joint.damping[*]": gs.Bounds(0, 9)},
+            horizon=0.4,
+            growth=(0.3, 1.0),
         ),
         "horizon": lambda: posed(undriven, horizon=0.5),
         "loss": lambda: posed(undriven, loss="huber"),
-    }[change]()  # fmt: skip
+    }[change]()
     with pytest.raises(gs.ProblemError, match=r"belongs to another problem"):
         checkpoint.Checkpoint(whole[1], other)
 

@@ -76,7 +76,7 @@ def test_any_inertial_is_a_body_that_can_exist(cart, seed):
 
 
 def test_inertial_of_a_point_mass_is_refused():
-    """A body without extent has no log-Cholesky coordinates; the message says what to free instead."""
+    """A body without extent has no such coordinates; the message says what to free instead."""
     model = Builder("b").link("dot", axis=(1, 0, 0), mass=1.0, com=(0, 0, -1)).build()
     with pytest.raises(ProblemError, match=r"link.inertial\[dot\].*Free link.mass"):
         Parameters(machines.setup(model, ()), {"link.inertial[*]": Unbounded()})

@@ -13,7 +13,7 @@ SETS = 40
 
 @pytest.mark.slow
 def test_intervals_cover_the_truth(tmp_path):
-    """Of 40 noisy recordings, the 95 % intervals of four parameters hold the truth in 85 % or more."""
+    """Over 40 noisy recordings, the 95 % intervals of four parameters hold the truth in >= 85 %."""
     jax.config.update("jax_compilation_cache_dir", str(tmp_path))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     model, u = machines.arm(), machines.drive(400)

@@ -17,7 +17,7 @@ def free(p, s):
 
 
 def linear(seed, w=6, m=12, p=3, s=2):
-    """Random Jacobians [w, m, p], [w, m, s] and whitened residuals [w, m] with nothing left to fit."""
+    """Random Jacobians [w, m, p], [w, m, s] and residuals [w, m] with nothing left to fit."""
     rng = np.random.default_rng(seed)
     J, L = rng.normal(size=(w, m, p)), rng.normal(size=(w, m, s))
     r = rng.normal(size=(w, m))
@@ -46,7 +46,7 @@ def test_few_windows_give_the_inverse_of_the_normal_matrix():
 
 
 def test_residuals_above_the_noise_widen():
-    """Residuals of ten times the stated noise widen intervals by what was found, never narrow them."""
+    """Residuals of ten times the stated noise widen the covariance by what was found."""
     r, J, L, whole = linear(1, w=4)
     found = know(10 * r, J, L)
     freedom = r.size - whole.shape[1]
@@ -111,8 +111,9 @@ def test_masses_of_an_undriven_pendulum():
         gs.Simulator(model, machines.DT, integrator=ImplicitDamping()),
         machines.recording(model, moved),
         {"link.mass[*]": gs.Bounds(0.1, 10)},
-        horizon=0.3, growth=(1.0,),
-    )  # fmt: skip
+        horizon=0.3,
+        growth=(1.0,),
+    )
     result = gs.fit(problem)
     assert [r.status for r in result.parameters] == ["hardly determined"] * 2
     weak = result.weak[0]
@@ -124,7 +125,7 @@ def test_masses_of_an_undriven_pendulum():
 
 
 def test_missing_effect_and_bound_are_reported(arm_recording):
-    """I3: an arm with friction fitted without it says so; a parameter on its bound has no interval."""
+    """I3: a fit without the arm's friction says so; a parameter on its bound has no interval."""
     start = machines.arm(friction=0.0, damping=0.02)
     problem = gs.Problem(
         gs.Simulator(start, machines.DT, integrator=ImplicitDamping()),

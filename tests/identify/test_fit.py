@@ -5,9 +5,9 @@ import dataclasses
 import machines
 import numpy as np
 import pytest
-import zoo
 
 import graftsim as gs
+import zoo
 from graftsim.engine import ImplicitDamping
 
 DAMPING = {"joint.damping[*]": gs.Positive()}
@@ -121,9 +121,14 @@ def test_huber_forgives_outliers(outliers):
     errors = {}
     for loss in ("squared", "huber"):
         problem = gs.Problem(
-            machines.pendulum_start(), outliers, DAMPING,
-            loss=loss, horizon=0.3, growth=(1.0,), noise=dict.fromkeys(outliers, 1e-3),
-        )  # fmt: skip
+            machines.pendulum_start(),
+            outliers,
+            DAMPING,
+            loss=loss,
+            horizon=0.3,
+            growth=(1.0,),
+            noise=dict.fromkeys(outliers, 1e-3),
+        )
         result = gs.fit(problem)
         errors[loss] = max(abs(r.value - 0.05) for r in result.parameters)
     assert errors["huber"] < 0.3 * errors["squared"]
@@ -139,9 +144,13 @@ def test_first_order_solvers_reach_the_same_minimum(pendulum_problem, pendulum_f
     seen = []
     # Fewer unknowns and less contrast than with free initial states: these need it.
     problem = gs.Problem(
-        machines.pendulum_start(0.1), machines.pendulum_recording(),
-        {"joint.damping[*]": gs.Positive()}, horizon=0.3, growth=(1.0,), initial="measured",
-    )  # fmt: skip
+        machines.pendulum_start(0.1),
+        machines.pendulum_recording(),
+        {"joint.damping[*]": gs.Positive()},
+        horizon=0.3,
+        growth=(1.0,),
+        initial="measured",
+    )
     exact = gs.fit(problem)
     result = gs.fit(problem, local=solver, progress=lambda h, *_: seen.append(h.cost))
     assert min(seen) <= 1.001 * exact.history[-1].cost
@@ -170,9 +179,12 @@ def test_start_that_turns_nan():
 def test_parameter_without_effect_is_an_error(selector):
     """G13: a parameter on which no residual depends is named, others are not."""
     problem = gs.Problem(
-        machines.pendulum_start(), machines.pendulum_recording(),
-        {"joint.damping[*]": gs.Positive(), selector: gs.Unbounded()}, growth=(1.0,), horizon=0.1,
-    )  # fmt: skip
+        machines.pendulum_start(),
+        machines.pendulum_recording(),
+        {"joint.damping[*]": gs.Positive(), selector: gs.Unbounded()},
+        growth=(1.0,),
+        horizon=0.1,
+    )
     with pytest.raises(gs.ProblemError) as error:
         gs.fit(problem)
     assert f"No residual depends on {selector}." in str(error.value)

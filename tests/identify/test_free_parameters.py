@@ -1,4 +1,4 @@
-"""Free parameters: which numbers a selector names, their start, limits and units, how they are written."""
+"""Free parameters: what a selector names, start, limits and units, and how they are written."""
 
 import machines
 import numpy as np
@@ -31,9 +31,10 @@ def test_rows_by_pattern(cart):
 
 def test_no_bracket_is_every_row(cart):
     """A name alone selects the whole array."""
-    assert Parameters(cart, {"link.mass": Positive()}).names == Parameters(
-        cart, {"link.mass[*]": Positive()}
-    ).names
+    assert (
+        Parameters(cart, {"link.mass": Positive()}).names
+        == Parameters(cart, {"link.mass[*]": Positive()}).names
+    )
 
 
 def test_component_of_a_vector(cart):
@@ -57,6 +58,15 @@ def test_shared_rows_take_one_number(cart):
     new, p = written(cart, {"joint.damping[hinge,wrist]": Positive(shared=True)}, [0.7])
     assert p.names == ("joint.damping[hinge,wrist]",)
     np.testing.assert_array_equal(new.simulator.model.joint.damping, [1.0, 0.7, 0.7])
+
+
+def test_several_components_can_share(cart):
+    """Components listed after the bracket are free together, or share one number."""
+    p = Parameters(cart, {"link.inertia[arm].xx,yy": Positive()})
+    assert p.names == ("link.inertia[arm].xx", "link.inertia[arm].yy")
+    new, p = written(cart, {"link.inertia[arm].xx,yy": Positive(shared=True)}, [0.03])
+    assert len(p) == 1
+    np.testing.assert_array_equal(new.simulator.model.link.inertia[1], [0.03, 0.03, 0.001, 0, 0, 0])
 
 
 def test_blocks_follow_each_other(cart):
@@ -144,7 +154,10 @@ def test_default_domains_are_what_physics_allows():
     ("free", "parts"),
     [
         ({}, ["Nothing is free", "joint.damping"]),
-        ({"joint.damping[elbow]": Positive()}, ["joint.damping[elbow]", "selects nothing", "hinge"]),
+        (
+            {"joint.damping[elbow]": Positive()},
+            ["joint.damping[elbow]", "selects nothing", "hinge"],
+        ),
         ({"joint.dampin[*]": Positive()}, ["no parameter 'joint.dampin'", "joint.damping"]),
         ({"joint.damping[hinge].x": Positive()}, ["one number a row", "'.x'"]),
         ({"link.com[arm].u": Unbounded()}, ["link.com[arm].u", "x, y, z"]),
@@ -163,7 +176,7 @@ def test_default_domains_are_what_physics_allows():
         ({"link.length[leg]": Positive()}, ["link.length[leg]", "selects nothing"]),
         ({"simulator.dt": Bounds(0.1, 1)}, ["simulator.dt starts at 0.01 s", "outside"]),
     ],
-)  # fmt: skip
+)
 def test_wrong_selections_are_named(cart, free, parts):
     """Each wrong selection says which, why, and what is near it."""
     with pytest.raises(ProblemError) as error:

@@ -3,8 +3,8 @@
 import machines
 import numpy as np
 import pytest
-import zoo
 
+import zoo
 from graftsim import Channel, GraftsimWarning, Positive, Problem, ProblemError, Recording
 
 FREE = {"joint.damping[*]": Positive()}
@@ -44,9 +44,12 @@ def test_commands_are_not_sensors():
 def test_chosen_sensors_and_default_domains():
     """Channels can be chosen by name; plain selectors take the domains of physics."""
     problem = Problem(
-        machines.pendulum_start(), machines.pendulum_recording(), ["joint.damping[rod1]"],
-        sensors=["joint.q[rod1]"], initial=lambda r, t: (np.zeros(2), np.zeros(2)),
-    )  # fmt: skip
+        machines.pendulum_start(),
+        machines.pendulum_recording(),
+        ["joint.damping[rod1]"],
+        sensors=["joint.q[rod1]"],
+        initial=lambda r, t: (np.zeros(2), np.zeros(2)),
+    )
     assert problem.parameters.lower.tolist() == [0.0]
     assert [s.channel for s in problem.setup.sensors.specs] == ["joint.q[rod1]"]
 
@@ -95,6 +98,23 @@ def test_wrong_settings_are_named(options, parts):
         assert part in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"horizon": 2.4, "growth": (0.1, 1.0)}, "No window of 2.4 s"),
+        ({"horizon": 1.0, "growth": (0.1, 1.0)}, "held out for judgement: No window of 1 s"),
+    ],
+)
+def test_longest_windows_are_checked_first(options, part):
+    """A horizon that does not fit, also into what is held out, is refused before short ones run."""
+    with pytest.raises(ProblemError, match=part):
+        Problem(machines.pendulum_start(), machines.pendulum_recording(), FREE, **options)
+    if "held" in part:
+        Problem(
+            machines.pendulum_start(), machines.pendulum_recording(), FREE, holdout=0, **options
+        )
+
+
 def test_recording_without_a_sensor():
     """A recording of signals that no sensor explains lists the sensors there are."""
     time = np.arange(0, 1, 0.01)
@@ -116,6 +136,4 @@ def test_unmeasured_joints():
 def test_label_of_another_robot():
     """A joint that the robot does not have is named with those it has."""
     with pytest.raises(ProblemError, match=r"joint.q\[rod0\].*Available: bob"):
-        Problem(
-            machines.setup(zoo.pendulum(), ()).simulator, machines.pendulum_recording(), FREE
-        )
+        Problem(machines.setup(zoo.pendulum(), ()).simulator, machines.pendulum_recording(), FREE)

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import machines
 import numpy as np
 import pytest
-import zoo
 
+import zoo
 from graftsim import Channel, Positive, Problem, Recording, Unbounded
 from graftsim.identify.residuals import as_data, compile_residuals, huber, predict
 from graftsim.identify.windows import cut
@@ -22,10 +22,14 @@ def posed():
     slow = Channel(rate.name, rate.time[::3] + 0.002, rate.values[::3], "rad/s")
     recording = recording.with_channel(slow)
     problem = Problem(
-        machines.setup(model).simulator, recording,
+        machines.setup(model).simulator,
+        recording,
         {"joint.damping[*]": Positive(), "sensor.delay[joint.q:hinge]": Unbounded()},
-        horizon=0.25, growth=(1.0,), holdout=0, noise={"joint.q[hinge]": 0.5, "joint.qd[hinge]": 2.0},
-    )  # fmt: skip
+        horizon=0.25,
+        growth=(1.0,),
+        holdout=0,
+        noise={"joint.q[hinge]": 0.5, "joint.qd[hinge]": 2.0},
+    )
     windows = problem.windows(problem.train, problem.horizon)
     data = as_data(windows, problem.sigma, np.float64)
     compiled = compile_residuals(problem.setup, problem.parameters, data, None)
@@ -42,9 +46,7 @@ def test_residuals_are_whitened_differences(posed):
         state = truth.initial_state(windows.q0[w], windows.qd0[w])
         moved = zoo.rollout(truth, state, jnp.asarray(windows.controls[w]), ())
         grid = np.asarray(moved.time)
-        for i, (x, sigma, part) in enumerate(
-            [(moved.q, 0.5, r[w, :n]), (moved.qd, 2.0, r[w, n:])]
-        ):
+        for i, (x, sigma, part) in enumerate([(moved.q, 0.5, r[w, :n]), (moved.qd, 2.0, r[w, n:])]):
             read = np.interp(windows.time[i][w], grid, np.asarray(x)[:, 0])
             expected = (windows.value[i][w, :, 0] - read) / sigma * windows.mask[i][w]
             np.testing.assert_allclose(part, expected, atol=1e-10)
@@ -70,22 +72,26 @@ def test_padding_carries_no_weight(posed):
 def test_jacobian_equals_differences(posed):
     """Derivatives in parameters, delay and initial states are those of central differences."""
     problem, windows, _, compiled = posed
-    theta = problem.parameters.start + [0.0, 0.0137]
+    theta = problem.parameters.start + np.array([0.0, 0.0137])
     local = 0.01 * np.random.default_rng(0).normal(size=(len(windows), 2))
     _, J_t, J_l = compiled.jacobian(theta, local)
     h = 1e-6
     for k in range(2):
         e = h * np.eye(2)[k]
-        slope = (compiled.residual(theta + e, local) - compiled.residual(theta - e, local)) / (2 * h)
+        slope = (compiled.residual(theta + e, local) - compiled.residual(theta - e, local)) / (
+            2 * h
+        )
         np.testing.assert_allclose(J_t[..., k], slope, atol=1e-6)
-        slope = (compiled.residual(theta, local + e) - compiled.residual(theta, local - e)) / (2 * h)
+        slope = (compiled.residual(theta, local + e) - compiled.residual(theta, local - e)) / (
+            2 * h
+        )
         np.testing.assert_allclose(J_l[..., k], slope, atol=1e-6)
 
 
 def test_delay_reads_the_past(posed):
-    """A delayed sensor reads what it would have read that much earlier, before the start linearly."""
+    """A delayed sensor reads what it would have read earlier, linearly before the start."""
     problem, _, data, _ = posed
-    one = jax.tree.map(lambda x: x[1], data)
+    one = jax.tree.map(lambda x: x[-1], data)
     delayed = problem.parameters.apply(problem.setup, jnp.array([0.05, 0.023]))
     plain = problem.parameters.apply(problem.setup, jnp.array([0.05, 0.0]))
     run = zoo.jit(lambda setup: predict(setup, one, jnp.zeros(2))[0][:, 0])
@@ -113,7 +119,10 @@ def test_window_of_one_sample():
     time = np.arange(0, 1, 0.1)
     channel = Channel("joint.q[hinge]", time, np.cos(time), "rad")
     windows = cut(
-        machines.arm(), machines.setup(machines.arm()).sensors,
-        [Recording({channel.name: channel}, "slow")], dt=0.01, horizon=0.05,
-    )  # fmt: skip
+        machines.arm(),
+        machines.setup(machines.arm()).sensors,
+        [Recording({channel.name: channel}, "slow")],
+        dt=0.01,
+        horizon=0.05,
+    )
     assert windows.mask[0].sum() == len(windows) == 9

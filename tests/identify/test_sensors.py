@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import machines
 import numpy as np
 import pytest
-import zoo
 from scipy.spatial.transform import Rotation
 
+import zoo
 from graftsim import ModelError, ProblemError, RungeKutta4, Simulator
 from graftsim.dynamics.mechanism import prepare
 from graftsim.identify.sensors import KINDS, SensorSpec, make_sensors, mismatch, readings, unit
@@ -57,7 +57,7 @@ def by_hand(q):
     zero = np.zeros(len(q))
     cart = np.stack([zero, q[:, 0], zero], -1)
     R_arm = Rotation.from_rotvec(q[:, 1:2] * [1, 0, 0])
-    arm = cart + [0, 0, 0.1]
+    arm = cart + np.array([0, 0, 0.1])
     R_hand = R_arm * Rotation.from_rotvec(q[:, 2:3] * [0, 1, 0])
     hand = arm + R_arm.apply([0, 0, -0.6])
     w, *xyz = machines.TURN
@@ -107,7 +107,7 @@ def test_accelerometer_is_second_difference_less_gravity(motion, where):
     cart, _, _, tool, R = by_hand(motion["q"])
     point = tool if where == "tool" else cart
     second = (point[2:] - 2 * point[1:-1] + point[:-2]) / H**2
-    felt = second + [0, 0, 9.81]
+    felt = second + np.array([0, 0, 9.81])
     expected = R[1:-1].inv().apply(felt) if where == "tool" else felt
     read = motion[f"link.linear_acceleration[{where}]"][1:-1]
     # Commands jump between steps: the difference straddles two of them.
@@ -154,12 +154,32 @@ def test_units_of_readings():
         (["joint.q[knee]"], {}, ProblemError, ["joint.q[knee]", "slide, hinge, wrist"]),
         (["link.force[arm]"], {}, ProblemError, ["no sensor explains 'link.force'"]),
         (["link.pose[foot]"], {}, ModelError, ["foot"]),
-        (["joint.q[hinge]"], {"joint.q[hinge]": {"gain": 2}}, ProblemError, ["unknown options", "gain"]),
-        (["joint.q[hinge]"], {"joint.q[wrist]": {}}, ProblemError, ["not recorded", "joint.q[wrist]"]),
-        (["link.heading[arm]"], {"link.heading[arm]": {"axis": (1, 0)}}, ProblemError, ["three numbers"]),
-        (["link.heading[arm]"], {"link.heading[arm]": {"axis": (0, 0, 0)}}, ProblemError, ["not all zero"]),
+        (
+            ["joint.q[hinge]"],
+            {"joint.q[hinge]": {"gain": 2}},
+            ProblemError,
+            ["unknown options", "gain"],
+        ),
+        (
+            ["joint.q[hinge]"],
+            {"joint.q[wrist]": {}},
+            ProblemError,
+            ["not recorded", "joint.q[wrist]"],
+        ),
+        (
+            ["link.heading[arm]"],
+            {"link.heading[arm]": {"axis": (1, 0)}},
+            ProblemError,
+            ["three numbers"],
+        ),
+        (
+            ["link.heading[arm]"],
+            {"link.heading[arm]": {"axis": (0, 0, 0)}},
+            ProblemError,
+            ["not all zero"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_sensors_are_named(channels, options, error, parts):
     """Unknown kinds, labels and options are refused with what there is."""
     with pytest.raises(error) as caught:

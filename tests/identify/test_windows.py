@@ -3,8 +3,8 @@
 import machines
 import numpy as np
 import pytest
-import zoo
 
+import zoo
 from graftsim import Builder, Channel, ProblemError, Recording
 from graftsim.identify.sensors import make_sensors
 from graftsim.identify.windows import control_channels, cut, unmeasured
@@ -19,7 +19,9 @@ def swing(time, name="run", extra=()):
     return Recording({c.name: c for c in channels}, name)
 
 
-def windows(recordings, model=PENDULUM, channels=("joint.q[bob]",), dt=0.01, horizon=0.1, **options):
+def windows(
+    recordings, model=PENDULUM, channels=("joint.q[bob]",), dt=0.01, horizon=0.1, **options
+):
     """Windows of some recordings."""
     return cut(model, make_sensors(model, channels), recordings, dt=dt, horizon=horizon, **options)
 
@@ -88,7 +90,7 @@ def test_limit_keeps_an_even_selection():
 
 
 def test_several_recordings_with_different_channels():
-    """Windows of all recordings stand side by side; a sensor that is missing in one is masked there."""
+    """Windows of all recordings stand side by side; a sensor missing in one is masked there."""
     extra = Channel("joint.qd[bob]", np.arange(0, 0.505, 0.01), np.ones(51), "rad/s")
     a, b = swing(np.arange(0, 0.505, 0.01), "a", [extra]), swing(np.arange(0, 0.305, 0.01), "b")
     found = windows([a, b], channels=("joint.q[bob]", "joint.qd[bob]"))
@@ -179,7 +181,9 @@ def test_measured_pose_of_a_free_body():
     angle = np.linalg.norm(spin)
     half = angle * time[:, None] / 2
     quaternion = np.concatenate([np.cos(half), np.sin(half) * spin / angle], -1)
-    pose = Channel("link.pose[box]", time, np.concatenate([time[:, None] * speed, quaternion], -1), "")
+    pose = Channel(
+        "link.pose[box]", time, np.concatenate([time[:, None] * speed, quaternion], -1), ""
+    )
     found = windows([Recording({pose.name: pose}, "run")], model, (pose.name,), horizon=0.25)
     for i, t in enumerate(found.start):
         np.testing.assert_allclose(found.q0[i, :3], t * speed, atol=1e-9)

@@ -92,7 +92,14 @@ def reference(problem: Curves, theta, bounds: Bounded):
     margin = 1e-6
     x0 = np.clip(x0, lower + margin, upper - margin)
     found = least_squares(
-        stacked, x0, bounds=(lower, upper), method="trf", jac="3-point",
-        xtol=1e-15, ftol=1e-15, gtol=1e-14, max_nfev=2000,
-    )  # fmt: skip
+        stacked,
+        x0,
+        bounds=(lower, upper),
+        method="trf",
+        jac="3-point",
+        xtol=1e-15,
+        ftol=1e-15,
+        gtol=1e-14,
+        max_nfev=2000,
+    )
     return found.x[:p], found.x[p:].reshape(w, s), found.cost

@@ -28,9 +28,12 @@ def test_priors_weigh_as_extra_residuals(seed):
     """Gaussian priors of theta and of the local unknowns move the minimum as SciPy says."""
     problem = Curves(seed)
     bounds = free(
-        problem.p, 2, prior_mean=problem.truth + 0.2, prior_std=[0.01, np.inf, 0.02, 1.0],
+        problem.p,
+        2,
+        prior_mean=problem.truth + 0.2,
+        prior_std=[0.01, np.inf, 0.02, 1.0],
         local_std=[0.5, 0.2],
-    )  # fmt: skip
+    )
     point = solve(problem, np.ones(4), bounds)
     theta, inner, cost = reference(problem, np.ones(4), bounds)
     assert point.outcome == "converged"
@@ -41,10 +44,10 @@ def test_priors_weigh_as_extra_residuals(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_optimum_outside_ends_on_the_bound(seed):
-    """With the free minimum outside the box, the parameter ends exactly on its bound, as SciPy's."""
+    """With the free minimum outside the box, parameters end exactly on their bounds."""
     problem = Curves(seed)
-    upper = problem.truth + [1.0, -0.3, 1.0, 1.0]
-    bounds = free(4, 2, upper=upper, lower=problem.truth + [-1.0, -5, 0.2, -1.0])
+    upper = problem.truth + np.array([1.0, -0.3, 1.0, 1.0])
+    bounds = free(4, 2, upper=upper, lower=problem.truth + np.array([-1.0, -5, 0.2, -1.0]))
     inside = np.clip(np.ones(4), bounds.lower, bounds.upper)
     point = solve(problem, inside, bounds)
     theta, _, cost = reference(problem, inside, bounds)
@@ -66,7 +69,7 @@ def test_start_on_a_bound_leaves_it():
 
 
 def test_bound_held_while_pushed_outwards_and_left_later():
-    """A parameter is held on its bound at first, and let go when another's change turns the push."""
+    """A parameter is held on its bound at first, and let go when the push turns."""
 
     # r = (x y - 1, x - 2, (y - 1) / 2): at x = -1 the cost pushes y below 0, at the minimum above.
     def residual(theta, local):
@@ -81,9 +84,13 @@ def test_bound_held_while_pushed_outwards_and_left_later():
     trail = []
     start = Point(np.array([-1.0, 0.0]), np.zeros((1, 0)), np.inf, 1e-3)
     point = levenberg_marquardt(
-        residual, jacobian, start, free(2, lower=[-5, 0]), TIGHT,
+        residual,
+        jacobian,
+        start,
+        free(2, lower=[-5, 0]),
+        TIGHT,
         lambda p, size: trail.append(p.theta.copy()),
-    )  # fmt: skip
+    )
     assert trail[1][1] == 0.0, "pushed outwards at the start, it must not move"
     assert point.theta[1] > 0.3
     assert point.outcome == "converged"

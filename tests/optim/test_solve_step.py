@@ -41,9 +41,12 @@ def test_step_equals_dense_normal_equations(seed, p, s, w, damping, held):
     r, J, J_local = (rng.normal(size=shape) for shape in ((w, m), (w, m, p), (w, m, s)))
     theta, local = rng.normal(size=p), rng.normal(size=(w, s))
     bounds = free(
-        p, s, prior_mean=rng.normal(size=p), prior_std=rng.uniform(0.5, 2, p),
+        p,
+        s,
+        prior_mean=rng.normal(size=p),
+        prior_std=rng.uniform(0.5, 2, p),
         local_std=rng.uniform(0.5, 2, s),
-    )  # fmt: skip
+    )
     n = normal_equations(r, J, J_local, theta, local, bounds)
     free_rows = np.array([not held >> i & 1 for i in range(p)])
     scale = np.diag(n.A).copy()

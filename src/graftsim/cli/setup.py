@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -32,10 +34,8 @@ MASS_PRIOR = 0.5
 
 def cache_compilations() -> None:
     """Keep compiled programs between runs, so that the second start is quick."""
-    from pathlib import Path
-
-    folder = Path.home() / ".cache" / "graftsim" / "xla"
-    jax.config.update("jax_compilation_cache_dir", str(folder))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    jax.config.update("jax_compilation_cache_dir", str(cache / "graftsim" / "xla"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 

@@ -152,7 +152,7 @@ def _result(
     fitted = p.apply(problem.setup, jnp.asarray(theta, problem.simulator.dt.dtype))
     judged = judge.judge(problem, fitted, windows, point.local)
     rows = _rows(problem, theta, info, held)
-    warnings = judge.warnings(problem, point, info, rows, judged, r)
+    warnings = judge.warnings(problem, point, info, rows, judged, fitted.simulator.model)
     return Result(
         outcome=point.outcome,
         parameters=rows,

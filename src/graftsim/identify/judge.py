@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.errors import ModelError
 from graftsim.identify import residuals
 from graftsim.identify.diagnose import Information
 from graftsim.identify.parameters import Setup
@@ -15,6 +16,8 @@ from graftsim.identify.problem import Problem
 from graftsim.identify.result import ErrorRow, ParameterRow, Replay, Trace
 from graftsim.identify.sensors import mismatch, unit
 from graftsim.identify.windows import Windows, unmeasured
+from graftsim.model import checks
+from graftsim.model.model import Model
 from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
 
 # Iterations for the initial states of windows that the fit has not seen.
@@ -231,7 +234,7 @@ def warnings(
     info: Information,
     rows: tuple[ParameterRow, ...],
     judged: Judged,
-    r: np.ndarray,
+    fitted: Model,
 ) -> tuple[str, ...]:
     """What a careful engineer would say about this fit, in sentences."""
     said: list[str] = []
@@ -243,18 +246,19 @@ def warnings(
     if size > 3:
         said.append(
             f"What the model leaves is {size:.1f} times the sensor noise: it lacks an effect, or "
-            "the noise is underestimated. Intervals are widened accordingly, but assume nothing "
-            "is missing."
+            "the noise is underestimated. Intervals are widened for it, yet none covers what a "
+            "wrong model leaves out."
         )
+    said += _impossible(fitted)
     for row in rows:
         if row.status == "on its bound":
             said.append(f"{row.name} ended on its bound, {row.value:.6g} {row.unit}.")
         elif row.status == "no effect at the solution":
             said.append(f"{row.name} has no effect at the solution.")
     for e in judged.errors:
-        if np.isfinite(e.heldout_after) and not e.heldout_after < e.heldout_before:
+        if np.isfinite(e.heldout_after) and not e.heldout_after <= 1.02 * e.heldout_before:
             said.append(
-                f"{e.channel}: the held-out error did not fall "
+                f"{e.channel}: the held-out error rose "
                 f"({e.heldout_before:.3g} to {e.heldout_after:.3g} {e.unit})."
             )
         elif np.isfinite(e.heldout_after) and e.heldout_after > 3 * e.train_after:
@@ -265,3 +269,17 @@ def warnings(
     for recording in problem.recordings:
         said += [f"{recording.name}: {note}" for note in recording.notes]
     return tuple(dict.fromkeys(said))
+
+
+def _impossible(model: Model) -> list[str]:
+    """Links whose fitted inertia no body has."""
+    said = []
+    for i, name in enumerate(model.tree.links):
+        try:
+            checks.body(float(model.link.mass[i]), np.asarray(model.link.inertia[i]), name)
+        except ModelError as error:
+            said.append(
+                f"{error} Free link.inertial[{name}], which stays possible, or tie components: "
+                f"'link.inertia[{name}].xx,yy' shared."
+            )
+    return said

@@ -30,7 +30,7 @@ COMPONENTS = {
     4: ("w", "x", "y", "z"),
 }
 SENSOR_NUMBERS = ("scale", "offset", "delay")
-_FORM = re.compile(r"^(?P<selector>[^\]]*(\[[^\]]*\])?)(\.(?P<component>\w+))?$")
+_FORM = re.compile(r"^(?P<selector>[^\]]*(\[[^\]]*\])?)(\.(?P<component>\w+(,\w+)*))?$")
 
 
 class Setup(eqx.Module):
@@ -176,9 +176,10 @@ def _leaf(
             raise ProblemError(f"{selector.name} has one number a row; leave out '.{component}'.")
     else:
         parts = COMPONENTS[array.shape[1]]
-        if component is not None and component not in parts:
+        wanted = parts if component is None else tuple(component.split(","))
+        if not set(wanted) <= set(parts):
             raise ProblemError(f"'{selector}.{component}': the components are {', '.join(parts)}.")
-        chosen = [i for i, c in enumerate(parts) if component in (None, c)]
+        chosen = [i for i, c in enumerate(parts) if c in wanted]
         index = [(r, i) for r in rows for i in chosen]
         name_of = [f"{selector.name}[{names[r]}].{parts[i]}" for r, i in index]
     at = tuple(np.array(axis) for axis in zip(*index, strict=True))
@@ -193,7 +194,8 @@ def _leaf(
 
     units = tuple(row_unit(model, selector.name, i[0]) for i in index)
     if domain.shared:
-        if len(set(units)) > 1 or len({i[1:] for i in index}) > 1:
+        mixed = component is None and len({i[1:] for i in index}) > 1
+        if len(set(units)) > 1 or mixed:
             raise ProblemError(
                 f"{text} cannot share one number: its entries are of different kinds "
                 f"({', '.join(name_of)})."

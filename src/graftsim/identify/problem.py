@@ -103,6 +103,7 @@ class Problem:
             self.train = self.recordings
         else:
             self.train, self.heldout = _split(self.recordings, holdout)
+        self._check_windows()
 
     @property
     def nlocal(self) -> int:
@@ -154,6 +155,18 @@ class Problem:
             known = [s.channel for s in self.setup.sensors.specs]
             raise ProblemError(f"noise for {', '.join(given)}: no such sensor. Sensors: {known}.")
         return sigma
+
+    def _check_windows(self) -> None:
+        """The longest windows must fit, for judgement too, before time is spent on short ones."""
+        longest = max(self.horizons)
+        self.windows(self.train, longest)
+        if self.heldout:
+            try:
+                self.windows(self.heldout, longest)
+            except ProblemError as error:
+                raise ProblemError(
+                    f"Of what is held out for judgement: {error} Or hold out more, or nothing."
+                ) from error
 
     def _warn_unmeasured(self) -> None:
         if self.initial is not None:

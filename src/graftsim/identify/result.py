@@ -70,7 +70,9 @@ class Replay:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One iteration of the solver. `horizon` in s; `cost` is half the weighted sum of squares."""
+    """One iteration of the solver. `horizon` in s; `cost` is half the weighted sum of squares;
+    `seconds` since the fit began.
+    """
 
     stage: int
     horizon: float

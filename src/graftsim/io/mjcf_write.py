@@ -15,6 +15,7 @@ import numpy as np
 from graftsim.io import poses
 from graftsim.io.mjcf_write_joints import UNLIMITED, Writer, write_joint
 from graftsim.io.numbers import SIZES, floats, text
+from graftsim.io.possible import raised
 from graftsim.model.build import FRICTION_VELOCITY
 from graftsim.model.model import Model
 
@@ -106,7 +107,8 @@ def _chain(w: Writer, link: int) -> list[int]:
 
 def _inertial(w: Writer, body: ET.Element, i: int) -> None:
     mass, com = floats(w.model.link.mass[i]), floats(w.model.link.com[i])
-    six, quat = floats(w.model.link.inertia[i]), np.array([1.0, 0, 0, 0])
+    six = raised(w.tree.links[i], float(mass), floats(w.model.link.inertia[i]), w.lost)
+    quat = np.array([1.0, 0, 0, 0])
     diagonal = six[:3]
     if np.any(six[3:]):
         diagonal, axes = np.linalg.eigh(poses.symmetric(six))

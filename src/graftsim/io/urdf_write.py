@@ -10,6 +10,7 @@ import numpy as np
 from graftsim.errors import FileError
 from graftsim.io import poses
 from graftsim.io.numbers import floats, text
+from graftsim.io.possible import raised
 from graftsim.io.urdf_joint import UNLIMITED
 from graftsim.model.build import FRICTION_VELOCITY, WORLD
 from graftsim.model.model import Model
@@ -58,6 +59,8 @@ def inexpressible(model: Model) -> list[str]:
     lost: list[str] = []
     if not np.allclose(floats(model.world.gravity), STANDARD_GRAVITY, rtol=1e-6, atol=1e-6):
         lost.append(f"gravity {text(model.world.gravity)}: every program has its own.")
+    for i, name in enumerate(tree.links):
+        raised(name, float(model.link.mass[i]), floats(model.link.inertia[i]), lost)
     rigid = _rigid_mass(model)
     for i, (name, kind) in enumerate(zip(tree.joints, tree.types, strict=True)):
         if kind == "spherical":
@@ -163,7 +166,9 @@ def _link(robot: ET.Element, model: Model, i: int, name: str) -> None:
         _origin(inertial, model.link.com[i], (1, 0, 0, 0))
         ET.SubElement(inertial, "mass", value=text(model.link.mass[i]))
         names = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-        six = {k: text(v) for k, v in zip(names, floats(model.link.inertia[i]), strict=True)}
+        mass = float(model.link.mass[i])
+        possible = raised(name, mass, floats(model.link.inertia[i]), [])
+        six = {k: text(v) for k, v in zip(names, possible, strict=True)}
         ET.SubElement(inertial, "inertia", six)
     g = model.geom
     for k in np.flatnonzero(np.array(g.link, int) == i):

@@ -99,6 +99,7 @@ def stages(history: tuple[Iteration, ...]) -> list[dict[str, str]]:
     groups: dict[int, list[Iteration]] = {}
     for h in history:
         groups.setdefault(h.stage, []).append(h)
+    ends = [0.0, *(rows[-1].seconds for rows in groups.values())]
     return [
         {
             "stage": str(stage),
@@ -107,9 +108,9 @@ def stages(history: tuple[Iteration, ...]) -> list[dict[str, str]]:
             "first": rounded(rows[0].cost, 4),
             "last": rounded(rows[-1].cost, 4),
             "gradient": rounded(rows[-1].gradient, 2),
-            "seconds": duration(sum(h.seconds for h in rows if math.isfinite(h.seconds))),
+            "seconds": duration(ends[i + 1] - ends[i]),
         }
-        for stage, rows in groups.items()
+        for i, (stage, rows) in enumerate(groups.items())
     ]
 
 
