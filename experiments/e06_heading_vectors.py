@@ -8,6 +8,7 @@ Optimiser: Adam, from 0.5 m and 0.5 m.
 
 import os
 import sys
+import tempfile
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
@@ -149,6 +150,8 @@ def gradient_error() -> float:
 
 def main() -> int:
     arguments = Figures.arguments(__doc__ or "").parse_args()
+    # The three seeds are the same program: compile it once.
+    gs.cache_compilations(tempfile.mkdtemp(prefix="graftsim-e06-"))
     figures = Figures("E6 heading vectors", seed=arguments.seed, json_path=arguments.json)
     figures.at_most("gradient through quaternions, relative error", gradient_error(), 1e-6)
     for label, windows, noise, target in (("noise-free", 1, 0.0, 0.01), ("2 mrad", 20, 2e-3, 0.05)):

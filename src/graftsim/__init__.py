@@ -16,7 +16,8 @@ from graftsim.errors import (
 
 if TYPE_CHECKING:
     from graftsim import dynamics, model
-    from graftsim.engine import (
+    from graftsim.compilation import cache_compilations
+from graftsim.engine import (
         ImplicitDamping,
         RungeKutta4,
         SemiImplicitEuler,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         Unbounded,
         fit,
     )
+    from graftsim.identify.result import Trace
     from graftsim.io.load import load
     from graftsim.io.log_columns import ColumnSpec
     from graftsim.io.logs import read_recording, read_recordings
@@ -69,6 +71,7 @@ _LAZY = {
     "Simulator": "engine",
     "State": "model",
     "Trajectory": "engine",
+    "Trace": "identify.result",
     "Unbounded": "identify",
     "fit": "identify",
     "load": "io.load",
@@ -94,6 +97,7 @@ def __dir__() -> list[str]:
 __version__ = "0.1.0"
 
 __all__ = [
+    "cache_compilations",
     "LBFGS",
     "Adam",
     "Bounds",
@@ -121,6 +125,7 @@ __all__ = [
     "SemiImplicitEuler",
     "Simulator",
     "State",
+    "Trace",
     "Trajectory",
     "Unbounded",
     "VariableError",

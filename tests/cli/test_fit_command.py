@@ -1,6 +1,7 @@
 """`graftsim fit`: from a robot file and logs to numbers, a report and exit codes."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -17,10 +18,13 @@ def fitted(place, tmp_path_factory):
     """The round trip as a program: a fit of the simulated log; the process, and its folder."""
     out = tmp_path_factory.mktemp("fit") / "out"
     command = [sys.executable, "-m", "graftsim", "fit", place / "robot.urdf", place / "a.csv"]
+    # Some test plug-ins pretend a narrow terminal while they set up.
+    environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
     done = subprocess.run(
         [*map(str, command), *QUICK, *START, "--out", str(out)],
         capture_output=True,
         text=True,
+        env=environment,
     )
     return done, out
 

@@ -18,6 +18,7 @@ from graftsim.cli.fit_options import FitOptions
 from graftsim.cli.options import assignments, number
 from graftsim.cli.progress import FitProgress
 from graftsim.cli.tables import print_result, terminal
+from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
 from graftsim.identify import Problem, Result, fit
@@ -28,7 +29,7 @@ from graftsim.io.recording import Recording
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
     """Fit, print the table, write the report; 1 when the solver did not converge."""
-    setup.cache_compilations()
+    cache_compilations()
     console = terminal(stderr=True, quiet=options.quiet)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraftsimWarning)

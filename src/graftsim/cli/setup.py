@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -30,13 +27,6 @@ INTEGRATORS: dict[str, type[Integrator]] = {
 MAX_DT = 0.005
 # Without torques the data tell only ratios of masses: the file's values are believed to this share.
 MASS_PRIOR = 0.5
-
-
-def cache_compilations() -> None:
-    """Keep compiled programs between runs, so that the second start is quick."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    jax.config.update("jax_compilation_cache_dir", str(cache / "graftsim" / "xla"))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
 def load_model(path: str, base: str, repair_inertia: bool) -> Model:

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
 from graftsim.cli.tables import terminal
+from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator, Trajectory
 from graftsim.errors import ProblemError
 from graftsim.identify.result import Replay
@@ -23,7 +24,7 @@ from graftsim.selectors import Selector
 
 def run(options: SimulateOptions) -> int:
     """Simulate, and write the motion as a log."""
-    setup.cache_compilations()
+    cache_compilations()
     model = setup.load_model(options.robot, options.base, False)
     model = setup.set_values(model, assignments(options.set, "--set"))
     if not options.dt > 0:

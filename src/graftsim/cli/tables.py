@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -19,8 +18,8 @@ WIDTH = 160
 def terminal(*, stderr: bool = False, quiet: bool = False) -> Console:
     """A console that prints names with brackets as they are."""
     console = Console(stderr=stderr, quiet=quiet, highlight=False, markup=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = WIDTH
+    if not console.is_terminal:
+        console.width = max(console.width, WIDTH)
     return console
 
 

@@ -14,7 +14,7 @@ from graftsim.dynamics.mechanism import (
     rows,
     to_parents,
 )
-from graftsim.dynamics.motion import JointMotion, at, joint_motion, link_velocity, velocity_bias
+from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity, velocity_bias
 from graftsim.model.model import Model
 from graftsim.model.tree import Tree
 from graftsim.solvers.small import solve
@@ -54,7 +54,7 @@ def aba(
     scope: Tapper = OFF,
 ) -> Float[Array, " nv"]:
     """Passes 2 and 3 of the algorithm, given joint motion and link velocities (pass 1)."""
-    tree, X_up = m.tree, motion.X_up
+    tree, X = m.tree, motion.X
     armature = m.model.joint.armature if armature is None else armature
     c = velocity_bias(motion, v)
     p = cross_force(v, apply(m.I, v))
@@ -78,8 +78,9 @@ def aba(
             c_level = rows(c, index)
             Ia = assemble([g.inertia_through() for g in groups], places)
             pa = assemble([g.bias_through(c_level) for g in groups], places)
-            I_A = at(X_up, index).inertia_inverse(Ia)
-            p_A = at(X_up, index).force_inverse(pa)
+            X_d = rows(X, index)
+            Xt_d = jnp.swapaxes(X_d, -1, -2)
+            I_A, p_A = Xt_d @ Ia @ X_d, apply(Xt_d, pa)
 
     # Pass 3, from the roots outwards: accelerations, with the base accelerating against gravity.
     a_base = jnp.concatenate([jnp.zeros_like(m.model.world.gravity), -m.model.world.gravity])
@@ -87,7 +88,8 @@ def aba(
     qdd, dofs = [], []
     for d, index in enumerate(tree.levels):
         above = a_base[None] if d == 0 else from_parents(tree, d, a[-1])
-        a_prime = at(X_up, index).motion(jnp.broadcast_to(above, (len(index), 6))) + rows(c, index)
+        above = jnp.broadcast_to(above, (len(index), 6))
+        a_prime = apply(rows(X, index), above) + rows(c, index)
         pieces = []
         for g in groups_of_level[d]:
             qdd_g, a_g = g.accelerate(a_prime)

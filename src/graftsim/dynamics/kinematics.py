@@ -87,7 +87,7 @@ def jacobian(model: Model | Mechanism, q: Float[Array, " nq"], name: str) -> Flo
     S_0 = at(X_0, m.tree.link_of_dof).motion_inverse(motion.S)
     carried = jnp.asarray(m.tree.ancestor[m.tree.link_of_dof, link], q.dtype)[:, None]
     point = X_0.r[link] + rotate(rotation.transpose(X_0.E[link]), position)
-    linear = S_0[:, 3:] + jnp.cross(S_0[:, :3], point[None])
+    linear = S_0[:, 3:] + rotation.cross(S_0[:, :3], point[None])
     return (carried * jnp.concatenate([S_0[:, :3], linear], -1)).T
 
 

@@ -75,6 +75,10 @@ class Simulator(eqx.Module):
         self.integrator = SemiImplicitEuler() if integrator is None else integrator
         self.substeps = substeps
 
+    def __hash__(self) -> int:
+        """By structure, which equal simulators share: `jax.jit(simulator.step)` looks it up."""
+        return hash(jax.tree.structure(self))
+
     def initial_state(
         self,
         q: Mapping[str, Any] | Any | None = None,

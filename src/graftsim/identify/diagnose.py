@@ -54,10 +54,12 @@ def information(
     free = ~held
     covariance = np.full((p, p), np.nan)
     if free.any():
-        inverse = _inverse(S[np.ix_(free, free)])
+        # In units of each parameter's own curvature, so that rounding respects the small ones.
+        d = 1 / np.sqrt(np.maximum(np.diag(S)[free], 1e-300))
+        inverse = _inverse(S[np.ix_(free, free)] * np.outer(d, d))
         k = int(free.sum())
         if w >= max(2 * k, 10):
-            g = projected[:, free]
+            g = projected[:, free] * d
             meat = g.T @ g * (w / (w - k))
             cov, method = inverse @ meat @ inverse, "sandwich, clustered by window"
             # Never below what independent residuals would give.
@@ -66,17 +68,16 @@ def information(
             cov = cov * np.outer(widen, widen)
         else:
             cov, method = inverse * max(ratio, 1.0), "Gauss-Newton"
-        covariance[np.ix_(free, free)] = cov
+        covariance[np.ix_(free, free)] = cov * np.outer(d, d)
         return Information(S, covariance, ratio, method)
     return Information(S, covariance, ratio, "none: every parameter is on a bound")
 
 
 def _inverse(S: np.ndarray) -> np.ndarray:
-    """Inverse of a symmetric matrix scaled to a unit diagonal; tiny eigenvalues are lifted."""
-    d = 1 / np.sqrt(np.maximum(np.diag(S), 1e-300))
-    values, vectors = np.linalg.eigh(S * np.outer(d, d))
+    """Inverse of a symmetric matrix with a unit diagonal; tiny eigenvalues are lifted."""
+    values, vectors = np.linalg.eigh((S + S.T) / 2)
     values = np.maximum(values, 1e-14 * values.max(initial=1.0))
-    return (vectors / values) @ vectors.T * np.outer(d, d)
+    return (vectors / values) @ vectors.T
 
 
 def weak_directions(

@@ -267,7 +267,9 @@ def warnings(
                 "the fitted one; the model may not carry over."
             )
     for recording in problem.recordings:
-        said += [f"{recording.name}: {note}" for note in recording.notes]
+        # Columns that nobody asked for are no reason to doubt a fit; repairs are.
+        kept = [n for n in recording.notes if not n.startswith("columns not read")]
+        said += [f"{recording.name}: {note}" for note in kept]
     return tuple(dict.fromkeys(said))
 
 

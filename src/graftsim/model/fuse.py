@@ -43,15 +43,15 @@ def fuse(model: Model) -> Model:
     # Where each old link sits: in itself when it moves, else in its parent's carrier.
     place: dict[int, _Place] = {-1: _Place(-1, zero, unit)}
     joint_place: dict[int, _Place] = {}
+    quat = model.joint.rotation
+    quat = quat / jnp.sqrt(jnp.sum(quat * quat, -1, keepdims=True))
     for i, parent in enumerate(tree.parent):
-        q_i = model.joint.rotation[i]
-        q_i = q_i / jnp.sqrt(jnp.sum(q_i * q_i))
         # A moving parent is its own carrier at the identity: nothing to compose.
         plain = place[parent].p is zero
         joint_place[i] = (
-            _Place(place[parent].link, model.joint.origin[i], q_i)
+            _Place(place[parent].link, model.joint.origin[i], quat[i])
             if plain
-            else place[parent].then(model.joint.origin[i], q_i)
+            else place[parent].then(model.joint.origin[i], quat[i])
         )
         place[i] = _Place(new_index[i], zero, unit) if i in new_index else joint_place[i]
 
@@ -61,9 +61,10 @@ def fuse(model: Model) -> Model:
         parent=tuple(joint_place[i].link for i in moving),
         types=tuple(tree.types[i] for i in moving),
     )
+    origin, orientation = _poses([joint_place[i] for i in moving])
     joint = Joints(
-        origin=jnp.stack([joint_place[i].p for i in moving]),
-        rotation=jnp.stack([joint_place[i].quat for i in moving]),
+        origin=origin,
+        rotation=orientation,
         axis=model.joint.axis[np.array(moving)],
         **{k: getattr(model.joint, k) for k in _DOF_FIELDS},
     )
@@ -80,51 +81,65 @@ def fuse(model: Model) -> Model:
     )
 
 
+def _poses(places: list[_Place]) -> tuple[Float[Array, "k 3"], Float[Array, "k 4"]]:
+    return jnp.stack([x.p for x in places]), jnp.stack([x.quat for x in places])
+
+
 def _links(model: Model, moving: list[int], place: dict[int, _Place]) -> Links:
     """Inertias summed in the carriers; those that carry nothing keep their numbers untouched."""
     link = model.link
-    merged: dict[int, list[int]] = {}
-    for i in range(model.tree.nl):
-        if i not in moving and place[i].link >= 0:
-            merged.setdefault(place[i].link, []).append(i)
-    mass, com, six = [], [], []
-    for new, old in enumerate(moving):
-        m, c, s = link.mass[old], link.com[old], link.inertia[old]
-        if new in merged:
-            I = inertia.spatial(m, c, s)
-            for i in merged[new]:
-                X = Transform(rotation.transpose(rotation.matrix(place[i].quat)), place[i].p)
-                own = inertia.spatial(link.mass[i], link.com[i], link.inertia[i])
-                I = I + X.inertia_inverse(own)
-            m, c, s = inertia.from_spatial(I)
-        mass.append(m)
-        com.append(c)
-        six.append(s)
-    return Links(mass=jnp.stack(mass), com=jnp.stack(com), inertia=jnp.stack(six))
+    merged = [i for i in range(model.tree.nl) if i not in moving and place[i].link >= 0]
+    sources, columns = np.array(moving), (link.mass, link.com, link.inertia)
+    if merged:
+        into = np.array([place[i].link for i in merged])
+        carriers = np.unique(into)
+        incidence = jnp.asarray(carriers[:, None] == into[None, :], link.mass.dtype)
+        own, gained = (
+            inertia.spatial(*(x[i] for x in columns)) for i in (sources[carriers], np.array(merged))
+        )
+        p, quat = _poses([place[i] for i in merged])
+        X = Transform(rotation.transpose(rotation.matrix(quat)), p)
+        sums = inertia.from_spatial(own + jnp.tensordot(incidence, X.inertia_inverse(gained), 1))
+        # The carriers' sums stand below the old rows, and are taken instead of them.
+        columns = tuple(jnp.concatenate(pair) for pair in zip(columns, sums, strict=True))
+        sources[carriers] = model.tree.nl + np.arange(len(carriers))
+    mass, com, six = (x[sources] for x in columns)
+    return Links(mass=mass, com=com, inertia=six)
+
+
+def _carry(
+    place: dict[int, _Place], x: Frames | Geoms
+) -> tuple[tuple[int, ...], Float[Array, "k 3"], Float[Array, "k 4"]]:
+    """Link, position and orientation, in the carriers, of what is fixed to the old links."""
+    if not x.names:
+        return x.link, x.position, x.rotation
+    at = [place[k] for k in x.link]
+    p, quat = _poses(at)
+    position = p + rotate(rotation.matrix(quat), x.position)
+    return tuple(k.link for k in at), position, rotation.multiply(quat, x.rotation)
 
 
 def _frames(model: Model, place: dict[int, _Place]) -> Frames:
-    frame, tree = model.frame, model.tree
-    places = [place[k].then(frame.position[i], frame.rotation[i]) for i, k in enumerate(frame.link)]
-    fixed = [i for i, t in enumerate(tree.types) if t == "fixed"]
-    places += [place[i] for i in fixed]
+    fixed = [i for i, t in enumerate(model.tree.types) if t == "fixed"]
+    link, position, quat = _carry(place, model.frame)
+    p_fixed, quat_fixed = _poses([place[i] for i in fixed])
     return Frames(
-        names=frame.names + tuple(tree.links[i] for i in fixed),
-        link=tuple(p.link for p in places),
-        position=jnp.stack([p.p for p in places]),
-        rotation=jnp.stack([p.quat for p in places]),
+        names=model.frame.names + tuple(model.tree.links[i] for i in fixed),
+        link=link + tuple(place[i].link for i in fixed),
+        position=jnp.concatenate([position, p_fixed]),
+        rotation=jnp.concatenate([quat, quat_fixed]),
     )
 
 
 def _geoms(model: Model, place: dict[int, _Place]) -> Geoms:
     geom = model.geom
-    places = [place[k].then(geom.position[i], geom.rotation[i]) for i, k in enumerate(geom.link)]
+    link, position, quat = _carry(place, geom)
     return Geoms(
         names=geom.names,
         kinds=geom.kinds,
-        link=tuple(p.link for p in places),
+        link=link,
         size=geom.size,
-        position=jnp.stack([p.p for p in places]) if places else geom.position,
-        rotation=jnp.stack([p.quat for p in places]) if places else geom.rotation,
+        position=position,
+        rotation=quat,
         vertices=geom.vertices,
     )

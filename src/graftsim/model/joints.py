@@ -115,7 +115,7 @@ class _Planar(JointType):
         # The slides are constant in the parent: seen from the turning link they rotate with -w.
         w = S[:, 2, :3] * qd[:, 2:3]
         u = jnp.sum(S[:, :2, 3:] * qd[:, :2, None], 1)
-        return _pad(jnp.zeros_like(u), -jnp.cross(w, u))
+        return _pad(jnp.zeros_like(u), -rotation.cross(w, u))
 
 
 class _Spherical(JointType):
@@ -149,7 +149,7 @@ class _Free(JointType):
 
     def bias(self, S: Subspace, R: Rot, qd: Qd) -> Motion:
         u = rotate(rotation.transpose(R), qd[:, :3])
-        return _pad(jnp.zeros_like(u), -jnp.cross(qd[:, 3:], u))
+        return _pad(jnp.zeros_like(u), -rotation.cross(qd[:, 3:], u))
 
     def integrate(self, q: Q, qd: Qd, dt: Float[Array, ""]) -> Q:
         turned = SPHERICAL.integrate(q[:, 3:], qd[:, 3:], dt)

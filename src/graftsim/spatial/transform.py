@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.spatial.rotation import skew, transpose
+from graftsim.spatial.rotation import cross, skew, transpose
 
 
 def rotate(E: Float[Array, "*b 3 3"], v: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
@@ -28,21 +28,19 @@ class Transform(NamedTuple):
     def motion(self, v: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
         """X v: a motion vector of frame a in frame b [RBDA 2.24]."""
         w, u = v[..., :3], v[..., 3:]
-        return jnp.concatenate(
-            [rotate(self.E, w), rotate(self.E, u - jnp.cross(self.r, w))], axis=-1
-        )
+        return jnp.concatenate([rotate(self.E, w), rotate(self.E, u - cross(self.r, w))], axis=-1)
 
     def force_inverse(self, f: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
         """X^T f: a force vector of frame b in frame a [RBDA 2.25]."""
         Et = transpose(self.E)
         n, f_lin = rotate(Et, f[..., :3]), rotate(Et, f[..., 3:])
-        return jnp.concatenate([n + jnp.cross(self.r, f_lin), f_lin], axis=-1)
+        return jnp.concatenate([n + cross(self.r, f_lin), f_lin], axis=-1)
 
     def motion_inverse(self, v: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
         """X^-1 v: a motion vector of frame b in frame a."""
         Et = transpose(self.E)
         w, u = rotate(Et, v[..., :3]), rotate(Et, v[..., 3:])
-        return jnp.concatenate([w, u + jnp.cross(self.r, w)], axis=-1)
+        return jnp.concatenate([w, u + cross(self.r, w)], axis=-1)
 
     def matrix(self) -> Float[Array, "*b 6 6"]:
         """The 6x6 matrix [[E, 0], [-E rx, E]]."""

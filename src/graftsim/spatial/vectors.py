@@ -5,19 +5,21 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from graftsim.spatial.rotation import cross
+
 
 def cross_motion(v: Float[Array, "*b 6"], m: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
     """v x m: rate of change of a motion vector m carried along with velocity v [RBDA 2.31]."""
     w, u = v[..., :3], v[..., 3:]
     mw, mu = m[..., :3], m[..., 3:]
-    return jnp.concatenate([jnp.cross(w, mw), jnp.cross(w, mu) + jnp.cross(u, mw)], axis=-1)
+    return jnp.concatenate([cross(w, mw), cross(w, mu) + cross(u, mw)], axis=-1)
 
 
 def cross_force(v: Float[Array, "*b 6"], f: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
     """v x* f: rate of change of a force vector f carried along with velocity v [RBDA 2.32]."""
     w, u = v[..., :3], v[..., 3:]
     n, fl = f[..., :3], f[..., 3:]
-    return jnp.concatenate([jnp.cross(w, n) + jnp.cross(u, fl), jnp.cross(w, fl)], axis=-1)
+    return jnp.concatenate([cross(w, n) + cross(u, fl), cross(w, fl)], axis=-1)
 
 
 def apply(I: Float[Array, "*b 6 6"], v: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
