@@ -79,7 +79,7 @@ def seconds(code: str) -> float:
 
 
 def imports(figures: Figures, repeats: int) -> None:
-    """Seconds of fresh processes, taking turns; the first of each, which may compile, is dropped."""
+    """Seconds of fresh processes, taking turns. The first of each may write bytecode: dropped."""
     codes = {
         "python alone": "pass",
         BASE: BASE,
@@ -97,7 +97,9 @@ def imports(figures: Figures, repeats: int) -> None:
     for name, s in median.items():
         figures.note(name, s, "s")
     for name in ("import graftsim", "every public name"):
-        figures.at_most(f"{name}, more than {BASE}", median[name] - median[BASE], IMPORT_TARGET, "s")
+        figures.at_most(
+            f"{name}, more than {BASE}", median[name] - median[BASE], IMPORT_TARGET, "s"
+        )
     without = subprocess.run(
         [sys.executable, "-c", f"{HELP}; sys.exit('jax' in sys.modules)"],
         stdout=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """A torque-driven double pendulum: friction, damping, armature and inertias from logged torques.
 
-Data: RealAIGym double pendulum, design C.1 (`dfki_double_pendulum` under GRAFTSIM_DATA, BSD-3-Clause).
-The start is the authors' own fit. Measured motor torques drive the simulation, joint angles are
+Data: RealAIGym double pendulum, design C.1 (`dfki_double_pendulum` under GRAFTSIM_DATA). The
+start is the authors' own fit. Measured motor torques drive the simulation, joint angles are
 explained; two whole runs are held out, one of them three times faster than any that is fitted.
 """
 
@@ -23,7 +23,7 @@ JOINTS = ("shoulder", "elbow")
 
 
 def simulator() -> gs.Simulator:
-    """The authors' model 1.0: masses, centres of mass, inertias about the joints, rotors, friction."""
+    """The authors' model 1.0: masses, centres of mass, inertias about joints, rotors, friction."""
     (m1, m2), (r1, r2), (I1, I2) = (0.523, 0.626), (0.2, 0.2557), (0.0319, 0.0509)
     rotor = 6.3e-5 * 6**2
     b = gs.Builder("double_pendulum")

@@ -21,7 +21,7 @@ ARMS = ("arm1", "arm2", "arm3")
 
 
 def simulator(authors: dict[str, float], *, known: bool) -> gs.Simulator:
-    """Three arms; `known` with the authors' centres of mass and inertias, else thin uniform rods."""
+    """Three arms; `known`: the authors' centres of mass and inertias, else thin uniform rods."""
     lengths = (authors["L1"], authors["L2"], 2 * authors["a3"])
     b = gs.Builder("triple_pendulum")
     for i, arm in enumerate(ARMS):

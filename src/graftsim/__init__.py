@@ -17,7 +17,7 @@ from graftsim.errors import (
 if TYPE_CHECKING:
     from graftsim import dynamics, model
     from graftsim.compilation import cache_compilations
-from graftsim.engine import (
+    from graftsim.engine import (
         ImplicitDamping,
         RungeKutta4,
         SemiImplicitEuler,
@@ -39,11 +39,14 @@ from graftsim.engine import (
         fit,
     )
     from graftsim.identify.result import Trace
+    from graftsim.io.filters import SavitzkyGolay
     from graftsim.io.load import load
     from graftsim.io.log_columns import ColumnSpec
-    from graftsim.io.logs import read_recording, read_recordings
+    from graftsim.io.log_write import write_csv
+    from graftsim.io.logs import read_recording, read_recordings, recording_from_arrays
     from graftsim.io.mjcf_write import write_mjcf
     from graftsim.io.recording import Channel, Recording
+    from graftsim.io.signals import differentiate, resample
     from graftsim.io.urdf_write import write_urdf
     from graftsim.model import Builder, Model, State
 
@@ -51,6 +54,12 @@ from graftsim.engine import (
 # precision by the environment before JAX reads it.
 _LAZY = {
     "Adam": "identify",
+    "SavitzkyGolay": "io.filters",
+    "cache_compilations": "compilation",
+    "differentiate": "io.signals",
+    "recording_from_arrays": "io.logs",
+    "resample": "io.signals",
+    "write_csv": "io.log_write",
     "LBFGS": "identify",
     "Bounds": "identify",
     "Builder": "model",
@@ -97,7 +106,6 @@ def __dir__() -> list[str]:
 __version__ = "0.1.0"
 
 __all__ = [
-    "cache_compilations",
     "LBFGS",
     "Adam",
     "Bounds",
@@ -122,6 +130,7 @@ __all__ = [
     "Recording",
     "Result",
     "RungeKutta4",
+    "SavitzkyGolay",
     "SemiImplicitEuler",
     "Simulator",
     "State",
@@ -129,12 +138,17 @@ __all__ = [
     "Trajectory",
     "Unbounded",
     "VariableError",
+    "cache_compilations",
+    "differentiate",
     "dynamics",
     "fit",
     "load",
     "model",
     "read_recording",
     "read_recordings",
+    "recording_from_arrays",
+    "resample",
+    "write_csv",
     "write_mjcf",
     "write_urdf",
 ]

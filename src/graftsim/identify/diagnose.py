@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftsim.identify.result import WeakDirection
+from graftsim.identify.result import QUANTILE, WeakDirection
 from graftsim.optim.least_squares import Bounded, normal_equations
 
 # A direction known to no better than this share of the parameters' size is called weak.
 WEAK = 0.5
-QUANTILE = 1.959963984540054
 
 
 class Information(NamedTuple):

@@ -12,6 +12,9 @@ import numpy as np
 from graftsim.engine.simulator import Simulator
 from graftsim.model.model import Model
 
+# Half-width of a 95 % interval in standard deviations.
+QUANTILE = 1.959963984540054
+
 
 @dataclass(frozen=True)
 class ParameterRow:
@@ -92,7 +95,7 @@ class WeakDirection:
     weights: dict[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Outcome of a fit. `outcome`: "converged", "iteration limit", "stalled" or "non-finite"."""
 
@@ -110,6 +113,21 @@ class Result:
     seconds: float
     settings: dict[str, Any] = field(default_factory=dict)
     command: str = ""
+
+    def __str__(self) -> str:
+        rows = [
+            f"{r.name:<32} {r.start:>12.5g} -> {r.value:>12.6g}  +- {QUANTILE * r.std:<10.2g} "
+            f"{r.unit}{'' if r.status == 'ok' else f' ({r.status})'}"
+            for r in self.parameters
+        ]
+        rows += [
+            f"{e.channel:<32} RMS {e.train_before:.3g} -> {e.train_after:.3g} {e.unit}, "
+            f"held out {e.heldout_before:.3g} -> {e.heldout_after:.3g}"
+            for e in self.errors
+        ]
+        return "\n".join([f"{self.outcome} in {self.seconds:.1f} s", *rows])
+
+    __repr__ = __str__
 
     @property
     def model(self) -> Model:

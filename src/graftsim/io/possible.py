@@ -22,8 +22,8 @@ def raised(name: str, mass: float, six: np.ndarray, lost: list[str]) -> np.ndarr
         low = np.maximum(values[:2], 0.0)
         low = low + max(values[2] - low.sum(), 0.0) / 2
         lost.append(
-            f"link {name}: principal inertias {', '.join(f'{v:.4g}' for v in values)} kg m^2 belong "
-            f"to no body; the smaller two are raised to {low[0]:.4g} and {low[1]:.4g}."
+            f"link {name}: principal inertias {', '.join(f'{v:.4g}' for v in values)} kg m^2 "
+            f"belong to no body; the smaller two are raised to {low[0]:.4g} and {low[1]:.4g}."
         )
         return poses.six(axes @ np.diag([*low, values[2]]) @ axes.T)
     return six
