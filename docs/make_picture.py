@@ -18,7 +18,7 @@ RUN, BEGIN, SECONDS = "run03", 6.0, 0.5
 
 
 def main() -> None:
-    """Simulate a held-out stretch from its measured state, with the file's and the fitted numbers."""
+    """Simulate a held-out stretch from its measured state: the file's numbers, then the fitted."""
     recording = gs.read_recording(f"{FOLDER}/{RUN}.csv")
     fitted = gs.load("double-pendulum-fit/robot.xml")
     start = gs.load(f"{FOLDER}/double_pendulum.urdf")
