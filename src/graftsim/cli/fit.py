@@ -62,11 +62,13 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
     for recording in (*recordings, *heldout):
         summary = f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}"
         console.print(summary, soft_wrap=True)
+    chosen = options.simulation
+    dt = chosen.dt or setup.default_dt(recordings)
     simulator = Simulator(
         model,
-        options.simulation.dt or setup.default_dt(recordings),
-        integrator=setup.INTEGRATORS[options.simulation.integrator](),
-        substeps=options.simulation.substeps,
+        dt,
+        integrator=setup.INTEGRATORS[chosen.integrator](),
+        substeps=chosen.substeps or setup.default_substeps(dt, chosen.integrator),
     )
     noise = dict(tables.get("noise", {})) | {
         k: number(v, f"noise of {k}") for k, v in assignments(data.noise, "--noise").items()

@@ -40,8 +40,8 @@ class SimulationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Starting values, 'joint.damping[*]=0.1', instead of the robot file's."""
     dt: Annotated[float | None, shown("S")] = None
     """Simulation step; default: the logs' sample interval, at most 5 ms."""
-    substeps: Annotated[int, tyro.conf.arg(metavar="N")] = 1
-    """Integrator steps in each dt."""
+    substeps: Annotated[int | None, shown("N")] = None
+    """Integrator steps in each dt; default: 1 for rk4, else so many that a step is at most 1 ms."""
     integrator: IntegratorName = "implicit_damping"
     """rk4 is the most exact for smooth systems; implicit_damping stands any friction."""
     base: Base = "auto"

@@ -61,8 +61,8 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Simulated time; default: 5 s."""
     dt: Annotated[float, shown("S")] = 0.002
     """Step, also the sample interval of the log; default: 0.002 s."""
-    substeps: Annotated[int, tyro.conf.arg(metavar="N")] = 1
-    """Integrator steps in each dt."""
+    substeps: Annotated[int | None, shown("N")] = None
+    """Integrator steps in each dt; default: 1 for rk4, else so many that a step is at most 1 ms."""
     integrator: IntegratorName = "semi_implicit_euler"
     """rk4 is the most exact for smooth systems; implicit_damping stands any friction."""
     q: Annotated[Strings, shown("JOINT=VALUE...")] = ()

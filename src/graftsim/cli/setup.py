@@ -25,6 +25,7 @@ INTEGRATORS: dict[str, type[Integrator]] = {
     "rk4": RungeKutta4,
 }
 MAX_DT = 0.005
+FIRST_ORDER_STEP = 0.001
 # Without torques the data tell only ratios of masses: the file's values are believed to this share.
 MASS_PRIOR = 0.5
 
@@ -127,3 +128,8 @@ def default_dt(recordings: Sequence[Recording]) -> float:
     """The finest sample interval of the recordings, divided to at most 5 ms."""
     interval = min(c.interval for r in recordings for c in r.channels.values())
     return float(interval / np.ceil(interval / MAX_DT - 1e-6))
+
+
+def default_substeps(dt: float, integrator: str) -> int:
+    """First-order integrators bias a fit by their step: keep it at a millisecond."""
+    return 1 if integrator == "rk4" else max(int(np.ceil(dt / FIRST_ORDER_STEP - 1e-6)), 1)

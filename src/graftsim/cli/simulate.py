@@ -35,7 +35,8 @@ def run(options: SimulateOptions) -> int:
             f"--seconds {options.seconds} is shorter than one step of {options.dt} s."
         )
     integrator = setup.INTEGRATORS[options.integrator]()
-    simulator = Simulator(model, options.dt, integrator=integrator, substeps=options.substeps)
+    substeps = options.substeps or setup.default_substeps(options.dt, options.integrator)
+    simulator = Simulator(model, options.dt, integrator=integrator, substeps=substeps)
     state = simulator.initial_state(_numbers(options.q, "--q"), _numbers(options.qd, "--qd"))
     controls = _controls(model, options.controls, options.dt, steps)
     trajectory = simulator.rollout(state, controls, record=options.record)

@@ -73,7 +73,11 @@ def simulate(setup: Setup, window: Data, local: Float[Array, " s"]) -> Trajector
 
 def predict(setup: Setup, window: Data, local: Float[Array, " s"]) -> list[Float[Array, "n d"]]:
     """What each sensor reads at the times of its samples."""
-    trajectory = simulate(setup, window, local)
+    return read_along(setup, window, simulate(setup, window, local))
+
+
+def read_along(setup: Setup, window: Data, trajectory: Trajectory) -> list[Float[Array, "n d"]]:
+    """What each sensor reads of a simulated motion at the times of its samples."""
     m = prepare(fuse(setup.simulator.model))
     recorded = {k: jnp.concatenate([v, v[-1:]]) for k, v in trajectory.recorded.items()}
     read = readings(setup.sensors, m, trajectory.q, trajectory.qd, recorded)

@@ -214,7 +214,12 @@ class _Instant:
             self.recorded["link.acceleration"][link, 3:],
         )
         # Classical acceleration of the point, gravity subtracted: what an accelerometer feels.
-        point = a + jnp.cross(w, u) + jnp.cross(alpha, r) + jnp.cross(w, jnp.cross(w, r))
+        point = (
+            a
+            + rotation.cross(w, u)
+            + rotation.cross(alpha, r)
+            + rotation.cross(w, rotation.cross(w, r))
+        )
         return rotate(R_f.T, point)
 
 
