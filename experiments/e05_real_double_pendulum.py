@@ -5,8 +5,8 @@ torques only ratios can be known, so the outer arm's mass and centre of mass sta
 found is everything over m2 c2:
 A = (I1 + m1 c1^2 + m2 l1^2)/(m2 c2), C = (I2 + m2 c2^2)/(m2 c2), gamma = (m1 c1 + m2 l1)/(m2 c2),
 two dampings, and g over l1. The last is free because the published arm lengths, g and the frame
-rate do not agree: all runs want g/l1 smaller by the same factor, as if the film ran at 504 frames
-a second instead of 400. (The authors of the papers let the time step be fitted, to the same end.)
+rate do not agree: eight runs together want g/l1 smaller, as if the film ran at 504 frames a second
+instead of 400. (The authors of the papers let the time step be fitted, to the same end.)
 """
 
 import os
