@@ -133,5 +133,5 @@ def test_run_file_of_the_docs_is_read(tmp_path):
     path = tmp_path / "run.toml"
     path.write_text(text[1])
     options, tables = read_run_file(path)
-    assert options.simulation.substeps == 2
+    assert options.simulation.substeps == 10
     assert set(tables) == {"start", "free", "columns", "noise", "sensors"}
