@@ -38,6 +38,10 @@ class PrecisionError(GraftsimError):
     """float64 was asked for while JAX is set to float32."""
 
 
+class KernelError(GraftsimError):
+    """A function that cannot become a kernel: a primitive, a type or a form that is not known."""
+
+
 class GraftsimWarning(UserWarning):
     """Something a user should know, that does not stop the work."""
 

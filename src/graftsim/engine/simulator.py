@@ -164,8 +164,12 @@ def scan_steps(
     controls: Float[Array, "t nu"],
     record: tuple[str, ...] = (),
     augmentations: Mapping[str, Augmentation] | None = None,
+    checkpoint: bool = False,
 ) -> Trajectory:
-    """The roll-out itself, to be traced inside a jitted function."""
+    """The roll-out itself, to be traced inside a jitted function.
+
+    With `checkpoint` reverse mode keeps the states alone and computes each step again.
+    """
     m = prepare(fuse(simulator.model))
     chosen = [(text, *_resolve(m.model, text)) for text in record]
 
@@ -175,6 +179,8 @@ def scan_steps(
         kept = {text: scope[name][index] for text, name, index in chosen}
         return new, (new, kept)
 
+    if checkpoint:
+        body = jax.checkpoint(body)
     _, (states, recorded) = jax.lax.scan(body, state, controls)
     states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
     time = simulator.dt * jnp.arange(controls.shape[0] + 1)

@@ -1,0 +1,73 @@
+"""Kernels: a JAX function of one simulation as machine code that runs many side by side.
+
+Knows no robot. `compile` traces a function, folds it into scalar operations, and emits one SIMD
+loop through LLVM; the result is a JAX function again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from graftsim.errors import KernelError
+from graftsim.kernels.binding import call, thread_count, threads
+from graftsim.kernels.compiled import Function
+
+__all__ = ["CompiledFunction", "KernelError", "compile", "thread_count", "threads"]
+
+
+class CompiledFunction:
+    """A function on kernels. Use it in jit, grad, jvp, vmap like any other."""
+
+    def __init__(self, function: Function, tree: Any) -> None:
+        self.function, self.tree = function, tree
+        self._run = jax.jit(self._evaluate)
+
+    def _evaluate(self, *args: Any) -> Any:
+        leaves, tree = jax.tree.flatten(args)
+        if tree != self.tree:
+            raise KernelError(f"The kernel was compiled for arguments {self.tree}, got {tree}.")
+        avals = self.function.in_avals
+        leaves = [jnp.asarray(x, a.dtype) for x, a in zip(leaves, avals, strict=True)]
+        for x, a in zip(leaves, avals, strict=True):
+            if x.shape != a.shape:
+                raise KernelError(
+                    f"The kernel was compiled for an argument of shape {a.shape}, got {x.shape}. "
+                    "It is a function of one simulation: jax.vmap it over many."
+                )
+        return jax.tree.unflatten(self.function.out_tree, call(self.function, leaves))
+
+    def __call__(self, *args: Any) -> Any:
+        """Evaluate for one simulation (or many under `jax.vmap`)."""
+        return self._run(*args)
+
+    @property
+    def operations(self) -> int:
+        """Scalar operations of the busiest loop, when nothing is shared between lanes."""
+        batched = (True,) * len(self.function.in_avals)
+        return self.function.code(batched, True).operations
+
+
+def compile(
+    f: Any, *examples: Any, known: Sequence[Any] | None = None
+) -> CompiledFunction:
+    """Kernel of a function of one simulation.
+
+    examples: arguments (any pytrees of arrays) that give shapes and types. known: as the
+    arguments, with the numbers that will always be the same, NaN where they are not.
+    Machine code is made on the first call, for one simulation or for lanes, and kept on disk.
+
+    Raises KernelError for a primitive or a type that kernels do not know, with the source line.
+    """
+    leaves, tree = jax.tree.flatten(examples)
+    avals = [jax.ShapeDtypeStruct(np.shape(x), jnp.result_type(x)) for x in leaves]
+
+    def flat(*xs: Any) -> Any:
+        return f(*jax.tree.unflatten(tree, xs))
+
+    patterns = [None] * len(leaves) if known is None else list(known)
+    return CompiledFunction(Function(flat, avals, patterns), tree)

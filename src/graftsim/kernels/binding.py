@@ -1,0 +1,224 @@
+"""A kernel as a JAX primitive: jit, grad, jvp and vmap work through it.
+
+One primitive calls a `Function` with arguments that are batched or shared. Its derivative rules
+call the functions that JAX derives from it, compiled like any other; its batching rule turns the
+mapped axis into lanes. On other platforms than the CPU the function runs as JAX traced it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex
+from jax.interpreters import ad, batching, mlir
+
+from graftsim.kernels.compiled import Code, Function, launch_table
+
+_THREADS: ContextVar[int | None] = ContextVar("graftsim_threads", default=None)
+
+
+@contextlib.contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Split the lanes over n threads inside this block (default: GRAFTSIM_THREADS, or all cores).
+
+    The result does not depend on it.
+    """
+    token = _THREADS.set(max(int(n), 1))
+    try:
+        yield
+    finally:
+        _THREADS.reset(token)
+
+
+def thread_count() -> int:
+    """Threads that a call made now may use."""
+    n = _THREADS.get()
+    return n or int(os.environ.get("GRAFTSIM_THREADS") or 0) or len(os.sched_getaffinity(0))
+
+
+kernel_p = jex.Primitive("graftsim_kernel")
+kernel_p.multiple_results = True
+
+
+def call(function: Function, args: Sequence[Any]) -> list[Any]:
+    """Evaluate on kernels."""
+    batched = (False,) * len(args)
+    return kernel_p.bind(
+        *args, function=function, batched=batched, size=None, threads=thread_count(), source=None
+    )
+
+
+@lru_cache(maxsize=1024)
+def _jitted(**params: Any) -> Any:
+    return jax.jit(lambda *args: kernel_p.bind(*args, **params))
+
+
+@kernel_p.def_impl
+def _impl(*args: Any, **params: Any) -> list[Any]:
+    return _jitted(**params)(*args)
+
+
+@kernel_p.def_abstract_eval
+def _abstract(*args: Any, function: Function, size: int | None, **_: Any) -> list[Any]:
+    lead = () if size is None else (size,)
+    from jax.core import ShapedArray
+
+    return [ShapedArray((*lead, *a.shape), a.dtype) for a in function.out_avals]
+
+
+# -- evaluation -----------------------------------------------------------------------------
+
+
+def _on_cpu(
+    *args: Any, function: Function, batched: tuple[bool, ...], size: int | None, threads: int,
+    source: Any,
+) -> list[Any]:  # fmt: skip
+    many = size is not None and size > 1
+    code = function.code(batched, many)
+    tiles = 1 if size is None else -(-size // code.lanes)
+    operands = [
+        _to_tiles(x, size, tiles, code.lanes) if own else jnp.reshape(x, -1)
+        for x, own in zip(args, batched, strict=True)
+    ]
+    shapes = [
+        jax.ShapeDtypeStruct((tiles, int(np.prod(a.shape, dtype=np.int64)), code.lanes), a.dtype)
+        for a in function.out_avals
+    ]
+    table = launch_table(code, tiles, threads)
+    outs = _foreign(code, shapes)(table, *operands, *code.constants)
+    return [
+        _from_tiles(y, size, a.shape) for y, a in zip(outs, function.out_avals, strict=True)
+    ]
+
+
+def _foreign(code: Code, shapes: list[Any]) -> Any:
+    return jax.ffi.ffi_call(code.name, shapes)
+
+
+def _to_tiles(x: Any, size: int | None, tiles: int, lanes: int) -> Any:
+    """[size, ...] to [tiles, elements, lanes]; the last simulation fills the last tile up."""
+    assert size is not None
+    x = jnp.reshape(x, (size, -1))
+    if tiles * lanes > size:
+        x = jnp.concatenate([x, jnp.broadcast_to(x[-1:], (tiles * lanes - size, x.shape[1]))])
+    if lanes == 1:
+        return x
+    return jnp.transpose(jnp.reshape(x, (tiles, lanes, -1)), (0, 2, 1))
+
+
+def _from_tiles(y: Any, size: int | None, shape: tuple[int, ...]) -> Any:
+    if size is None:
+        return jnp.reshape(y, shape)
+    y = jnp.reshape(jnp.transpose(y, (0, 2, 1)), (-1, y.shape[1]))[:size]
+    return jnp.reshape(y, (size, *shape))
+
+
+def _elsewhere(
+    *args: Any, function: Function, batched: tuple[bool, ...], size: int | None, **_: Any
+) -> list[Any]:
+    if size is None:
+        return function(*args)
+    axes = [0 if own else None for own in batched]
+    return jax.vmap(function.__call__, in_axes=axes)(*args)
+
+
+mlir.register_lowering(kernel_p, mlir.lower_fun(_elsewhere, multiple_results=True))
+mlir.register_lowering(kernel_p, mlir.lower_fun(_on_cpu, multiple_results=True), platform="cpu")
+
+
+# -- derivatives ----------------------------------------------------------------------------
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, function: Function, **params: Any
+) -> tuple[list[Any], list[Any]]:
+    outs = kernel_p.bind(*primals, function=function, **params)
+    where = tuple(k for k, t in enumerate(tangents) if not isinstance(t, ad.Zero))
+    real = [k for k, a in enumerate(function.out_avals) if np.issubdtype(a.dtype, np.floating)]
+    zeros = [ad.Zero(jax.typeof(y).to_tangent_aval()) for y in outs]
+    if not where or not real:
+        return outs, zeros
+    batched = params["batched"]
+    params |= {
+        "function": function.tangent(where),
+        "batched": (*batched, *(batched[k] for k in where)),
+        "source": (function, where),
+    }
+    moved = kernel_p.bind(*primals, *(tangents[k] for k in where), **params)
+    for k, y in zip(real, moved, strict=True):
+        zeros[k] = y
+    return outs, zeros
+
+
+def _transpose(
+    cotangents: Sequence[Any], *args: Any, function: Function, batched: tuple[bool, ...],
+    size: int | None, threads: int, source: Any,
+) -> list[Any]:  # fmt: skip
+    primal, where = source
+    n = len(primal.in_avals)
+    assert not any(ad.is_undefined_primal(a) for a in args[:n])
+    lead = () if size is None else (size,)
+    cts = [
+        jnp.zeros((*lead, *a.shape), a.dtype) if isinstance(c, ad.Zero) else c
+        for c, a in zip(cotangents, function.out_avals, strict=True)
+    ]
+    # Tangents that are not asked for are not computed.
+    asked = tuple(
+        k for k, a in zip(where, args[n:], strict=True) if ad.is_undefined_primal(a)
+    )
+    results = kernel_p.bind(
+        *args[:n], *cts, function=primal.cotangent(asked),
+        batched=(*batched[:n], *(size is not None for _ in cts)), size=size, threads=threads,
+        source=None,
+    )  # fmt: skip
+    found = dict(zip(asked, results, strict=True))
+    out: list[Any] = [None] * n
+    for k, own in zip(where, batched[n:], strict=True):
+        ct = found.get(k)
+        if ct is not None and size is not None and not own:
+            # A shared argument gathers from all simulations, in a fixed order.
+            ct = jnp.sum(ct, axis=0)
+        out.append(ct)
+    return out
+
+
+ad.primitive_jvps[kernel_p] = _jvp
+ad.primitive_transposes[kernel_p] = _transpose
+
+
+def _batch(
+    args: Sequence[Any], dims: Sequence[Any], *, batched: tuple[bool, ...], size: int | None,
+    **params: Any,
+) -> tuple[list[Any], list[int]]:  # fmt: skip
+    count = next(
+        a.shape[d] for a, d in zip(args, dims, strict=True) if d is not None
+    )
+    new, flags = [], []
+    for x, d, own in zip(args, dims, batched, strict=True):
+        mapped = d is not None
+        if mapped:
+            x = jnp.moveaxis(x, d, 0)
+        if size is not None and (own or mapped):
+            if not mapped:
+                x = jnp.broadcast_to(x[None], (count, *x.shape))
+            elif not own:
+                x = jnp.broadcast_to(x[:, None], (count, size, *x.shape[1:]))
+            x = jnp.reshape(x, (count * size, *x.shape[2:]))
+        new.append(x)
+        flags.append(own or mapped)
+    total = count if size is None else count * size
+    outs = kernel_p.bind(*new, batched=tuple(flags), size=total, **params)
+    if size is not None:
+        outs = [jnp.reshape(y, (count, size, *y.shape[1:])) for y in outs]
+    return outs, [0] * len(outs)
+
+
+batching.primitive_batchers[kernel_p] = _batch

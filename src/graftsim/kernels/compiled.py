@@ -1,0 +1,211 @@
+"""A function of one simulation and the machine code made of it, for one or many lanes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex
+
+from graftsim.kernels import (  # the rules register themselves
+    control,  # noqa: F401
+    elementwise,  # noqa: F401
+    indexing,  # noqa: F401
+    linalg,  # noqa: F401
+    machine,
+    reductions,  # noqa: F401
+    shaping,  # noqa: F401
+)
+from graftsim.kernels.arrays import SMALL, Value
+from graftsim.kernels.handler import HEAD, handler_text
+from graftsim.kernels.llvm import Module
+from graftsim.kernels.program import BITS, DTYPES, Program
+from graftsim.kernels.trace import Interpreter, trace, type_of
+
+
+@dataclass(frozen=True)
+class Code:
+    """Machine code: the name of the call in XLA, its table of sizes, and extra operands."""
+
+    name: str
+    lanes: int
+    table: tuple[int, ...]
+    scratch: int
+    constants: tuple[np.ndarray, ...]
+    operations: int
+
+
+class Function:
+    """A traced function of flat arguments.
+
+    `known[k]`, where given, has the shape of argument k: numbers that are known in advance, NaN
+    where they are not. Known zeros and ones make the code smaller.
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], avals: Sequence[Any], known: Sequence[np.ndarray | None]
+    ) -> None:
+        self.closed, self.out_tree = trace(f, avals)
+        self.known = tuple(known)
+        self.in_avals = [v.aval for v in self.closed.jaxpr.invars]
+        self.out_avals = list(self.closed.out_avals)
+        self._codes: dict[tuple[tuple[bool, ...], bool], Code] = {}
+        self._derived: dict[tuple[str, tuple[int, ...]], Function] = {}
+        self._lock = threading.RLock()
+
+    def __call__(self, *args: Any) -> list[Any]:
+        """Evaluate by JAX itself."""
+        return jex.jaxpr_as_fun(self.closed)(*args)
+
+    # -- derivatives: by JAX, so that custom rules hold ---------------------------------------
+
+    def tangent(self, where: tuple[int, ...]) -> Function:
+        """Function of (arguments, tangents of arguments `where`): tangents of the results."""
+        return self._derive("jvp", where, lambda: self._tangent(where))
+
+    def cotangent(self, where: tuple[int, ...]) -> Function:
+        """Function of (arguments, cotangents of the results): those of arguments `where`."""
+        return self._derive("vjp", where, lambda: self._cotangent(where))
+
+    def _derive(self, kind: str, where: tuple[int, ...], make: Callable[[], Function]) -> Function:
+        with self._lock:
+            key = (kind, where)
+            if key not in self._derived:
+                self._derived[key] = make()
+            return self._derived[key]
+
+    def _restricted(self, args: Sequence[Any], where: tuple[int, ...]) -> Callable[..., Any]:
+        def f(*chosen: Any) -> list[Any]:
+            full = list(args)
+            for k, x in zip(where, chosen, strict=True):
+                full[k] = x
+            return [y for y, a in zip(self(*full), self.out_avals, strict=True) if _real(a)]
+
+        return f
+
+    def _tangent(self, where: tuple[int, ...]) -> Function:
+        n = len(self.in_avals)
+
+        def f(*args: Any) -> Any:
+            primals = args[:n]
+            chosen = tuple(primals[k] for k in where)
+            return jax.jvp(self._restricted(primals, where), chosen, tuple(args[n:]))[1]
+
+        avals = [*self.in_avals, *(self.in_avals[k] for k in where)]
+        return Function(f, avals, [*self.known, *(None for _ in where)])
+
+    def _cotangent(self, where: tuple[int, ...]) -> Function:
+        n = len(self.in_avals)
+
+        def f(*args: Any) -> Any:
+            primals = args[:n]
+            chosen = tuple(primals[k] for k in where)
+            pull = jax.vjp(self._restricted(primals, where), *chosen)[1]
+            return pull(list(args[n:]))
+
+        real = [a for a in self.out_avals if _real(a)]
+        return Function(f, [*self.in_avals, *real], [*self.known, *(None for _ in real)])
+
+    # -- code ---------------------------------------------------------------------------------
+
+    def code(self, batched: tuple[bool, ...], many: bool) -> Code:
+        """Machine code; `batched` tells which arguments differ between lanes."""
+        with self._lock:
+            key = (batched, many)
+            if key not in self._codes:
+                self._codes[key] = self._build(batched, many)
+            return self._codes[key]
+
+    def program(self, batched: tuple[bool, ...]) -> tuple[Program, list[np.ndarray]]:
+        """The intermediate form."""
+        t = Interpreter()
+        p = t.p
+        args: list[Value] = []
+        for k, (aval, own) in enumerate(zip(self.in_avals, batched, strict=True)):
+            known = self.known[k] if k < len(self.known) else None
+            args.append(_input(t, k, aval, own, known))
+        extra: list[np.ndarray] = []
+        seen: dict[int, Value] = {}
+
+        def on_constant(x: np.ndarray) -> Value:
+            if id(x) not in seen:
+                extra.append(x)
+                buffer = p.buffer(type_of(x), x.size, True, "input", len(args) + len(extra) - 1)
+                seen[id(x)] = t.arrays.view(buffer, x.shape, parameter=True)
+            return seen[id(x)]
+
+        t.on_constant = on_constant
+        outs = t.closed(self.closed, args)
+        inputs = len(args) + len(extra)
+        for k, (x, aval) in enumerate(zip(outs, self.out_avals, strict=True)):
+            buffer = p.buffer(type_of(aval), x.size, False, "output", inputs + k)
+            t.arrays.write(x, buffer, lambda i, s=x.shape: t.arrays.offset(s, i))
+        p.root.items.append(p.tile)
+        return p, extra
+
+    def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
+        p, extra = self.program(batched)
+        lanes = lanes_of(p) if many else 1
+        module = Module(p, lanes)
+        inputs = len(self.in_avals) + len(extra)
+        text = module.text + handler_text(inputs, len(self.out_avals))
+        address, key = machine.assemble(text)
+        name = f"graftsim_{key[:32]}"
+        _register(name, address)
+        scratch = -(-(module.scratch + 64) // 64) * 64
+        operations = max((c for c in module.count.values()), default=0)
+        return Code(name, lanes, tuple(module.sizes), scratch, tuple(extra), operations)
+
+
+_REGISTERED: set[str] = set()
+
+
+def _register(name: str, address: int) -> None:
+    import ctypes
+
+    if name in _REGISTERED:
+        return
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    jax.ffi.register_ffi_target(name, new(address, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu")
+    _REGISTERED.add(name)
+
+
+def _real(aval: Any) -> bool:
+    return np.issubdtype(aval.dtype, np.floating)
+
+
+def _input(t: Interpreter, slot: int, aval: Any, own: bool, known: np.ndarray | None) -> Value:
+    """An argument: exploded where it is small or partly known, else read from memory."""
+    p, type, shape = t.p, type_of(aval), tuple(aval.shape)
+    size = int(np.prod(shape, dtype=np.int64))
+    buffer = p.buffer(type, size, not own, "input", slot)
+    x = t.arrays.view(buffer, shape, parameter=not own)
+    if known is None and size > SMALL:
+        return x
+    out = t.arrays.explode(x)
+    if known is not None:
+        out = out.reshape(-1)
+        for i, v in enumerate(np.asarray(known, float).reshape(-1).tolist()):
+            if v == v:
+                out[i] = p.const(DTYPES[type].type(v), type)
+        out = out.reshape(shape)
+    return out
+
+
+def lanes_of(p: Program) -> int:
+    """How many simulations a vector of this program's widest type holds."""
+    widest = max((BITS[t] for t in set(p.types) if t[0] == "f"), default=32)
+    return max(machine.vector_bytes() * 8 // widest, 1)
+
+
+def launch_table(code: Code, tiles: int, threads: int) -> np.ndarray:
+    """First operand of the custom call, as pairs of 32-bit halves: JAX may be without int64."""
+    table = np.array([tiles, threads, code.scratch, *code.table], dtype=np.int64)
+    assert len(table) == HEAD + len(code.table)
+    return table.view(np.int32)

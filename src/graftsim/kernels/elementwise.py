@@ -1,0 +1,221 @@
+"""Rules of elementwise primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graftsim.errors import KernelError
+from graftsim.kernels.arrays import Pull, Value
+from graftsim.kernels.functions import FUNCTIONS
+from graftsim.kernels.program import Program
+from graftsim.kernels.trace import Interpreter, rule, type_of
+
+# Elements of all operands, in order -> elements of the result.
+ListFunction = Callable[..., list[int]]
+
+
+def elementwise(
+    t: Interpreter, f: ListFunction, xs: list[Value], shape: tuple[int, ...], type: str
+) -> Value:
+    """Apply a function of lists of elements over arrays; axes of length one are repeated."""
+    size = int(np.prod(shape, dtype=np.int64))
+    if t.unrolls(xs, size):
+        lists = []
+        for x in xs:
+            x = t.arrays.explode(x)
+            lists.append((x if x.shape == shape else np.broadcast_to(x, shape)).ravel().tolist())
+        out = f(*lists) if size else []
+        return np.array(out, dtype=np.int64).reshape(shape)
+
+    zero = t.arrays.index(0)
+
+    def at(index: tuple[int, ...]) -> int:
+        return f(*([t.arrays.at(x, own(x, index))] for x in xs))[0]
+
+    def own(x: Value, index: tuple[int, ...]) -> tuple[int, ...]:
+        if x.shape == shape:
+            return index
+        last = index[len(index) - len(x.shape) :]
+        return tuple(zero if n == 1 else i for n, i in zip(x.shape, last, strict=True))
+
+    return Pull(shape, type, at)
+
+
+def each(f: Callable[..., int]) -> ListFunction:
+    """Function of lists from a function of elements."""
+    return lambda *lists: [f(*elements) for elements in zip(*lists, strict=True)]
+
+
+def _register(name: str, make: Callable[[Program, dict[str, Any]], ListFunction]) -> None:
+    @rule(name)
+    def _(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+        f = make(t.p, params)
+        return [elementwise(t, f, xs, avals[0].shape, type_of(avals[0]))]
+
+
+def _simple(name: str, f: Callable[..., int]) -> None:
+    _register(name, lambda p, _: each(lambda *a: f(p, *a)))
+
+
+for _name, _f in FUNCTIONS.items():
+    _register(_name, lambda p, _, f=_f: lambda *lists: f(p, *lists))
+
+_simple("add", Program.add)
+_simple("add_any", Program.add)
+_simple("sub", Program.sub)
+_simple("mul", Program.mul)
+_simple("neg", Program.neg)
+_simple("max", lambda p, a, b: p.bor(a, b) if p.type(a) == "i1" else p.max(a, b))
+_simple("min", lambda p, a, b: p.band(a, b) if p.type(a) == "i1" else p.min(a, b))
+_simple("abs", Program.abs)
+_simple("sqrt", Program.sqrt)
+_simple("floor", Program.floor)
+_simple("ceil", Program.ceil)
+_simple("and", Program.band)
+_simple("or", Program.bor)
+_simple("xor", Program.bxor)
+_simple("not", Program.bnot)
+_simple("shift_left", Program.shl)
+_simple("shift_right_logical", Program.lshr)
+_simple("shift_right_arithmetic", Program.ashr)
+_simple("square", lambda p, a: p.mul(a, a))
+for _kind in ("lt", "le", "gt", "ge", "eq", "ne"):
+    _simple(_kind, lambda p, a, b, kind=_kind: p.compare(kind, *_ordered(p, a, b)))
+
+
+def _ordered(p: Program, a: int, b: int) -> tuple[int, int]:
+    if p.type(a) == "i1":
+        return p.select(a, p.const(1, "i32"), p.const(0, "i32")), p.select(
+            b, p.const(1, "i32"), p.const(0, "i32")
+        )
+    return a, b
+
+
+def _safe_divisor(p: Program, b: int) -> int:
+    zero, one = p.const(0, p.type(b)), p.const(1, p.type(b))
+    return p.select(p.compare("eq", b, zero), one, b)
+
+
+def _div(p: Program, a: int, b: int) -> int:
+    if p.type(a)[0] == "f":
+        return p.div(a, b)
+    q = p.div(a, _safe_divisor(p, b))
+    return p.select(p.compare("eq", b, p.const(0, p.type(b))), p.const(-1, p.type(a)), q)
+
+
+def _rem(p: Program, a: int, b: int) -> int:
+    if p.type(a)[0] == "f":
+        return p.rem(a, b)
+    r = p.rem(a, _safe_divisor(p, b))
+    return p.select(p.compare("eq", b, p.const(0, p.type(b))), a, r)
+
+
+def sign(p: Program, a: int) -> int:
+    """-1, 0 or 1; zeros and NaN stay as they are."""
+    t = p.type(a)
+    zero = p.const(0, t)
+    up = p.select(p.compare("gt", a, zero), p.const(1, t), a)
+    return p.select(p.compare("lt", a, zero), p.const(-1, t), up)
+
+
+def _is_finite(p: Program, a: int) -> int:
+    return p.compare("lt", p.abs(a), p.const(np.inf, p.type(a)))
+
+
+def power(p: Program, a: int, n: int) -> int:
+    """a to a whole power by repeated squaring."""
+    if n < 0:
+        return p.div(p.const(1, p.type(a)), power(p, a, -n))
+    if n == 0:
+        return p.const(1, p.type(a))
+    half = power(p, a, n // 2)
+    squared = p.mul(half, half) if n > 1 else p.const(1, p.type(a))
+    return p.mul(squared, a) if n % 2 else squared
+
+
+def round_away(p: Program, a: int) -> int:
+    """Nearest whole number, halves away from zero."""
+    t = p.type(a)
+    whole = p.trunc(a)
+    further = p.add(whole, p.copysign(p.const(1, t), a))
+    rest = p.abs(p.xsub(a, whole))
+    return p.select(p.compare("ge", rest, p.const(0.5, t)), further, whole)
+
+
+_simple("div", _div)
+_simple("rem", _rem)
+_simple("sign", sign)
+_simple("is_finite", _is_finite)
+_register("integer_pow", lambda p, params: each(lambda a: power(p, a, params["y"])))
+_register(
+    "round",
+    lambda p, params: each(
+        (lambda a: p.rint(a)) if int(params["rounding_method"]) == 1 else (lambda a: round_away(p, a))
+    ),
+)
+
+
+@rule("pow")
+def _pow(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    p = t.p
+
+    def f(a: list[int], b: list[int]) -> list[int]:
+        if all(p.type(e)[0] == "i" for e in b) or all(
+            p.is_const(e) and p.value(e) == int(p.value(e)) and abs(p.value(e)) <= 16
+            for e in b
+            if p.is_const(e) and np.isfinite(p.value(e))
+        ) and all(p.is_const(e) and np.isfinite(p.value(e)) for e in b):
+            if all(p.is_const(e) for e in b):
+                return [power(p, x, int(p.value(e))) for x, e in zip(a, b, strict=True)]
+            b = [p.convert(e, p.type(x)) for x, e in zip(a, b, strict=True)]
+        return FUNCTIONS["pow"](p, a, b)
+
+    return [elementwise(t, f, xs, avals[0].shape, type_of(avals[0]))]
+
+
+@rule("convert_element_type")
+def _convert(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    to = type_of(avals[0])
+    x = xs[0]
+    if isinstance(x, Pull) and x.type == to:
+        return [x]
+    return [elementwise(t, each(lambda a: t.p.convert(a, to)), xs, avals[0].shape, to)]
+
+
+@rule("bitcast_convert_type")
+def _bitcast(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    to = type_of(avals[0])
+    if avals[0].shape != xs[0].shape:
+        raise KernelError("A bitcast between types of different width is not supported.")
+    return [elementwise(t, each(lambda a: t.p.bitcast(a, to)), xs, avals[0].shape, to)]
+
+
+@rule("select_n")
+def _select_n(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    p = t.p
+
+    def choose(which: int, *cases: int) -> int:
+        if p.type(which) == "i1":
+            return p.select(which, cases[1], cases[0]) if len(cases) == 2 else cases[0]
+        out = cases[-1]
+        for k in range(len(cases) - 2, -1, -1):
+            out = p.select(p.compare("le", which, p.const(k, p.type(which))), cases[k], out)
+        return out
+
+    return [elementwise(t, each(choose), xs, avals[0].shape, type_of(avals[0]))]
+
+
+@rule("clamp")
+def _clamp(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    def f(low: int, x: int, high: int) -> int:
+        return t.p.min(t.p.max(x, low), high)
+
+    return [elementwise(t, each(f), xs, avals[0].shape, type_of(avals[0]))]
+
+
+@rule("copy", "copy_p", "stop_gradient", "reduce_precision", "pvary", "optimization_barrier")
+def _identity(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    return xs

@@ -1,0 +1,62 @@
+"""From LLVM text to code in memory, for the processor that runs it."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from functools import cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from graftsim.kernels import cache as disk
+
+_ENGINES: list[Any] = []
+_LOCK = threading.Lock()
+METADATA = '\n!0 = !{}\n!1 = !{!"branch_weights", i32 1, i32 100000}\n'
+
+
+@cache
+def host() -> tuple[str, str]:
+    """Processor name and features, as LLVM names them."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    # Full-width vectors are worth it for code that is nothing but vectors.
+    return llvm.get_host_cpu_name(), features.flatten()
+
+
+@cache
+def vector_bytes() -> int:
+    """Width of the widest vector registers."""
+    features = set(host()[1].split(","))
+    if "+avx512f" in features:
+        return 64
+    if "+avx" in features:
+        return 32
+    return 16
+
+
+def key_of(text: str) -> str:
+    """Name of the machine code of a text on this processor with this compiler."""
+    parts = (text, *host(), llvmlite.__version__, str(llvm.llvm_version_info))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def assemble(text: str, fast: bool = True) -> tuple[int, str]:
+    """Address of `handler`, and the key of the code. From the disk cache where it is there."""
+    key = key_of(text + str(fast))
+    with _LOCK:
+        module = llvm.parse_assembly(text + METADATA)
+        cpu, features = host()
+        target = llvm.Target.from_default_triple().create_target_machine(
+            cpu=cpu, features=features, opt=2 if fast else 0
+        )
+        engine = llvm.create_mcjit_compiler(module, target)
+        engine.set_object_cache(
+            lambda _, code: disk.write(key, code), lambda _: disk.read(key)
+        )
+        engine.finalize_object()
+        _ENGINES.append(engine)
+        return engine.get_function_address("handler"), key

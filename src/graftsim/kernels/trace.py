@@ -1,0 +1,120 @@
+"""The front end: JAX traces a function, and its jaxpr is interpreted over scalars.
+
+Each primitive has a rule in one of the modules of `RULES`; loops and branches stay structured
+(`control`), everything else becomes nodes. Custom derivative rules need no care here: JAX has
+applied them before the jaxpr is made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex
+from jax.extend.source_info_util import summarize  # pyright: ignore
+
+from graftsim.errors import KernelError
+from graftsim.kernels.arrays import EXPLODE, Arrays, Pull, Value
+from graftsim.kernels.program import TYPES, Program
+
+Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], list[Value]]
+RULES: dict[str, Rule] = {}
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register a rule: (interpreter, params, inputs, output avals) -> outputs."""
+
+    def register(f: Rule) -> Rule:
+        for name in names:
+            RULES[name] = f
+        return f
+
+    return register
+
+
+def type_of(aval: Any) -> str:
+    """Our name of a dtype."""
+    try:
+        return TYPES[np.dtype(aval.dtype)]
+    except (KeyError, TypeError):
+        raise KernelError(
+            f"Kernels know {', '.join(str(d) for d in TYPES)}, not {aval.dtype}."
+        ) from None
+
+
+class Interpreter:
+    """Evaluates jaxprs into one program."""
+
+    def __init__(self) -> None:
+        self.p = Program()
+        self.arrays = Arrays(self.p)
+        # Large constants become inputs that all lanes share.
+        self.constants: list[np.ndarray] = []
+        self.on_constant: Callable[[np.ndarray], Value] | None = None
+        # Lanes that count, inside a branch that only some take.
+        self.mask: int | None = None
+
+    def literal(self, value: Any) -> Value:
+        """Value of a constant array."""
+        x = np.asarray(value)
+        if x.size > 256 and self.on_constant is not None:
+            return self.on_constant(x)
+        return self.arrays.constant(x, type_of(x))
+
+    def run(self, jaxpr: Any, consts: Sequence[Value], args: Sequence[Value]) -> list[Value]:
+        """Outputs of a jaxpr."""
+        env: dict[Any, Value] = {}
+        uses: Counter[Any] = Counter()
+        for eqn in jaxpr.eqns:
+            uses.update(v for v in eqn.invars if not isinstance(v, jex.Literal))
+        uses.update(v for v in jaxpr.outvars if not isinstance(v, jex.Literal))
+
+        def read(v: Any) -> Value:
+            return self.literal(v.val) if isinstance(v, jex.Literal) else env[v]
+
+        env.update(zip(jaxpr.constvars, consts, strict=True))
+        env.update(zip(jaxpr.invars, args, strict=True))
+        for eqn in jaxpr.eqns:
+            name = eqn.primitive.name
+            handler = RULES.get(name)
+            if handler is None:
+                raise KernelError(f"Kernels do not know the primitive '{name}' ({_where(eqn)}).")
+            avals = [v.aval for v in eqn.outvars]
+            try:
+                outs = handler(self, eqn.params, [read(v) for v in eqn.invars], avals)
+            except KernelError as error:
+                if "(" not in str(error):
+                    raise KernelError(f"{error} In '{name}' ({_where(eqn)}).") from None
+                raise
+            for v, out in zip(eqn.outvars, outs, strict=True):
+                assert tuple(out.shape) == v.aval.shape, (name, out.shape, v.aval.shape)
+                out = self.arrays.settle(out)
+                if isinstance(out, Pull) and not out.view and uses[v] > 1:
+                    out = self.arrays.materialise(out, type_of(v.aval))
+                env[v] = out
+        return [read(v) for v in jaxpr.outvars]
+
+    def closed(self, closed: Any, args: Sequence[Value]) -> list[Value]:
+        """Outputs of a closed jaxpr."""
+        return self.run(closed.jaxpr, [self.literal(c) for c in closed.consts], args)
+
+    def unrolls(self, xs: Sequence[Value], size: int) -> bool:
+        """Does an operation on these become straight-line code?"""
+        return size <= EXPLODE and not any(
+            isinstance(x, Pull) and not (x.parameter and x.size <= EXPLODE) for x in xs
+        )
+
+
+def _where(eqn: Any) -> str:
+    return summarize(eqn.source_info)
+
+
+def trace(f: Callable[..., Any], examples: Sequence[Any]) -> tuple[Any, Any]:
+    """Closed jaxpr of a function of flat arguments, and the tree of its results."""
+    shapes = [jax.ShapeDtypeStruct(np.shape(x), jax.numpy.result_type(x)) for x in examples]
+    closed, out = jax.make_jaxpr(f, return_shape=True)(*shapes)
+    return closed, jax.tree.structure(out)
+
