@@ -97,16 +97,29 @@ class Arrays:
         flat = x.reshape(-1)
         if (flat == flat[0]).all():
             return int(flat[0])
-        # A row of equal elements needs no memory along the axes where nothing changes.
+        # Few runs of equal rows, as padding makes them, need no memory.
         for axis, i in enumerate(index):
-            if not self.p.is_const(i) and x.shape[axis] > 1:
-                first = np.take(x, [0], axis)
-                if (x == first).all():
-                    moved = list(index)
-                    moved[axis] = self.index(0)
-                    return self.at(first, tuple(moved))
+            if not self.p.is_const(i) and (found := self._runs(x, axis, index)) is not None:
+                return found
         buffer = self.in_memory(x)
         return self.p.load(buffer, self.offset(x.shape, index))
+
+    def _runs(self, x: Exploded, axis: int, index: Index) -> int | None:
+        """Element by comparison of one index with the borders of runs of equal rows."""
+        rows = np.moveaxis(x, axis, 0)
+        if len(rows) == 1:
+            return None
+        changes = (rows[1:] != rows[:-1]).reshape(len(rows) - 1, -1).any(axis=1)
+        starts = [0, *(np.flatnonzero(changes) + 1).tolist()]
+        if len(starts) > min(4, len(rows) // 2):
+            return None
+        p, i = self.p, index[axis]
+        rest = (*index[:axis], *index[axis + 1 :])
+        out = self.at(rows[starts[-1]], rest)
+        for k in range(len(starts) - 2, -1, -1):
+            here = self.at(rows[starts[k]], rest)
+            out = p.select(p.compare("lt", i, self.index(starts[k + 1])), here, out)
+        return out
 
     def in_memory(self, x: Exploded) -> Buffer:
         """A copy of exploded scalars in memory, made where the last of them is known."""

@@ -70,7 +70,8 @@ run:
   %t2 = getelementptr i64, ptr %table, i64 2
   %bytes = load i64, ptr %t2
   %sizes = getelementptr i64, ptr %table, i64 {head}
-  %threads = call i64 @llvm.smin.i64(i64 %tiles, i64 %asked_threads)
+  %fewer = icmp slt i64 %tiles, %asked_threads
+  %threads = select i1 %fewer, i64 %tiles, i64 %asked_threads
   %total = mul i64 %bytes, %threads
   %scratch = call ptr @aligned_alloc(i64 64, i64 %total)
   %single = icmp sle i64 %threads, 1
@@ -137,7 +138,6 @@ done:
   call void @free(ptr %scratch)
   ret ptr null
 }}
-declare i64 @llvm.smin.i64(i64, i64)
 """
 
 
