@@ -220,8 +220,34 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     region.owner = loop
     p.region.items.append(loop)
     after = carry.finish(loop, nexts)
-    ys = [t.arrays.view(b, tuple(a.shape)) for b, a in zip(stacked, avals[nk:], strict=True)]
+    last = 0 if backward else length - 1
+    ys = [
+        _stack_of(t, loop, b, y, last, tuple(a.shape))
+        for b, y, a in zip(stacked, outs[nk:], avals[nk:], strict=True)
+    ]
     return [*after, *ys]
+
+
+def _stack_of(
+    t: Interpreter, loop: Loop, buffer: Buffer, y: Value, last: int, shape: tuple[int, ...]
+) -> Pull:
+    """What a loop has stacked; of the last iteration it is not read from memory."""
+    whole = t.arrays.view(buffer, shape)
+    if isinstance(y, Pull):
+        return whole
+
+    def at(i: Index) -> int:
+        known = t.arrays.known(i)
+        if known is None or known[0] != last:
+            return whole.at(i)
+        n = int(y[known[1:]])
+        return n if _outside(t, n, loop) else t.p.export(loop, n)
+
+    return Pull(shape, whole.type, at, view=True, buffer=buffer)
+
+
+def _outside(t: Interpreter, n: int, loop: Loop) -> bool:
+    return not _within(t.p.regions[n], loop.body)
 
 
 def _first_axis(t: Interpreter, y: Value) -> Value:

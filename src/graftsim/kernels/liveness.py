@@ -95,6 +95,9 @@ def find_live(p: Program) -> Live:
         elif op == "result":
             s = args[0]
             want_statement(s)
+            if isinstance(s, Loop) and n in s.exports:
+                want(s.exports[n])
+                continue
             k = s.results.index(n) if len(s.results) < 16 else _position(s, n)
             if isinstance(s, Loop):
                 want(s.phis[k])

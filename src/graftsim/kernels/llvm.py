@@ -363,8 +363,11 @@ class _Planner:
             last = s.test
         for k in kept:
             self.use(s.nexts[k], last)
+        exported = {r: n for r, n in s.exports.items() if r in live}
+        for n in exported.values():
+            self.use(n, last)
         self.cut()
-        for r in s.results:
+        for r in (*s.results, *exported):
             self.define(r, region)
 
     def branch(self, s: Branch, region: Region) -> None:
@@ -710,6 +713,9 @@ class _Emitter:
             m.fresh_segment()
             m._walk(s.test, self)
         nexts = [m.operand(s.nexts[k], p.uniform[s.phis[k]]) for k in kept]
+        exported = {
+            r: m.operand(n, p.uniform[n]) for r, n in s.exports.items() if r in live
+        }
         phis = []
         if s.counter >= 0 and s.test is None:
             step = m.name()
@@ -736,6 +742,8 @@ class _Emitter:
             if s.results[k] in live:
                 text = nexts[j] if s.test is None else names[s.phis[k]]
                 m.define(s.results[k], text)
+        for r, text in exported.items():
+            m.define(r, text)
 
     def branch(self, s: Branch, region: Region) -> None:
         m, p = self.m, self.m.p

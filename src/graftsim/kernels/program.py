@@ -98,6 +98,8 @@ class Loop:
     inits: list[int] = field(default_factory=list)
     nexts: list[int] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
+    # Values of the last iteration that are read after the loop: result -> node of the body.
+    exports: dict[int, int] = field(default_factory=dict)
     test: Region | None = None
     going: int = -1
 
@@ -502,6 +504,17 @@ class Program:
         n = self._append("result", (statement,), type, self.region, uniform)
         statement.results.append(n)
         return n
+
+    def export(self, loop: Loop, n: int) -> int:
+        """Value of a node of a counted loop's body in its last iteration."""
+        for result, node in loop.exports.items():
+            if node == n:
+                return result
+        region = loop.body.parent
+        assert region is not None
+        result = self._append("result", (loop,), self.types[n], region, self.uniform[n])
+        loop.exports[result] = n
+        return result
 
     def phi(self, type: str, uniform: bool) -> int:
         """New carried scalar of the present (loop) region."""
