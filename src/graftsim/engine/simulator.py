@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -14,14 +15,17 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from graftsim.dynamics.mechanism import Mechanism, prepare
+from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
-from graftsim.errors import ModelError, VariableError, suggest
+from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels
 from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.model.state import State
 from graftsim.selectors import Selector
 from graftsim.taps import CATALOGUE, OFF, Augmentation, Scope, Tapper, Variable
+
+Backend = Literal["auto", "kernel", "xla"]
 
 
 class Trajectory(eqx.Module):
@@ -108,11 +112,14 @@ class Simulator(eqx.Module):
         *,
         steps: int | None = None,
         record: Sequence[str] = (),
+        backend: Backend = "auto",
     ) -> Trajectory:
         """Step through `controls`, or `steps` times with zero commands; compiled on first use.
 
         `record` names variables to keep, with rows in brackets if wanted: `joint.tau[knee]`.
-        Raises ModelError: neither or both of controls and steps, wrong shape; VariableError: a
+        `backend`: "kernel" (this package's compiler, on the CPU; `jax.vmap` fills its lanes),
+        "xla", or "auto": kernels on the CPU, XLA elsewhere and for what kernels do not know.
+        Raises KernelError: "kernel" was asked for and cannot be; ModelError: neither or both of controls and steps, wrong shape; VariableError: a
         name that does not exist.
         """
         if (controls is None) == (steps is None):
@@ -126,7 +133,7 @@ class Simulator(eqx.Module):
                 f"controls must have shape [steps, {self.model.nu}] "
                 f"({', '.join(self.model.actuator.names) or 'no actuators'}), got {controls.shape}."
             )
-        return _rollout(self, state, controls, tuple(record))
+        return _choose(backend)(self, state, controls, tuple(record))
 
     def variables(self) -> dict[str, tuple[tuple[int, ...], Variable, tuple[str, ...]]]:
         """Named variables in the order of computation: shape, description, labels of the rows."""
@@ -164,12 +171,26 @@ def scan_steps(
     controls: Float[Array, "t nu"],
     record: tuple[str, ...] = (),
     augmentations: Mapping[str, Augmentation] | None = None,
+    *,
     checkpoint: bool = False,
 ) -> Trajectory:
     """The roll-out itself, to be traced inside a jitted function.
 
     With `checkpoint` reverse mode keeps the states alone and computes each step again.
     """
+    after = _stack_steps(simulator, state, controls, record, augmentations, checkpoint)
+    return _trajectory(simulator, state, *after)
+
+
+def _stack_steps(
+    simulator: Simulator,
+    state: State,
+    controls: Float[Array, "t nu"],
+    record: tuple[str, ...] = (),
+    augmentations: Mapping[str, Augmentation] | None = None,
+    checkpoint: bool = False,
+) -> tuple[State, dict[str, Array]]:
+    """States after each step, and what was recorded in it."""
     m = prepare(fuse(simulator.model))
     chosen = [(text, *_resolve(m.model, text)) for text in record]
 
@@ -179,12 +200,53 @@ def scan_steps(
         kept = {text: scope[name][index] for text, name, index in chosen}
         return new, (new, kept)
 
-    if checkpoint:
-        body = jax.checkpoint(body)
-    _, (states, recorded) = jax.lax.scan(body, state, controls)
+    _, stacked = jax.lax.scan(jax.checkpoint(body) if checkpoint else body, state, controls)
+    return stacked
+
+
+def _trajectory(
+    simulator: Simulator, state: State, states: State, recorded: dict[str, Array]
+) -> Trajectory:
+    """With the initial state in front."""
     states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
-    time = simulator.dt * jnp.arange(controls.shape[0] + 1)
+    time = simulator.dt * jnp.arange(states.q.shape[0])
     return Trajectory(states=states, time=time, recorded=recorded)
+
+
+def _kernel_steps(
+    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
+) -> tuple[State, dict[str, Array]]:
+    return _stack_steps(simulator, state, controls, record, checkpoint=True)
+
+
+def _rollout_kernel(
+    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
+) -> Trajectory:
+    stacked = steps_on_kernels(_kernel_steps, simulator, state, controls, record)
+    return _assemble(simulator, state, *stacked)
+
+
+_assemble = jax.jit(_trajectory)
+
+
+def _choose(backend: Backend) -> Callable[..., Trajectory]:
+    if backend == "kernel":
+        return _rollout_kernel
+    if backend == "xla" or (backend == "auto" and jax.default_backend() != "cpu"):
+        return _rollout
+    if backend != "auto":
+        raise ModelError(f"backend '{backend}'. {suggest(backend, ('auto', 'kernel', 'xla'))}")
+
+    def attempt(
+        simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
+    ) -> Trajectory:
+        try:
+            return _rollout_kernel(simulator, state, controls, record)
+        except KernelError as error:
+            warnings.warn(f"The roll-out runs on XLA: {error}", GraftsimWarning, stacklevel=3)
+            return _rollout(simulator, state, controls, record)
+
+    return attempt
 
 
 @partial(jax.jit, static_argnums=3)

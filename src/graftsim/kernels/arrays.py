@@ -19,7 +19,7 @@ Exploded = np.ndarray
 Index = tuple[int, ...]
 
 # Largest array that becomes straight-line code.
-EXPLODE = 8192
+EXPLODE = 32768
 # A result pulled from a loop is exploded if it is no larger than this.
 SMALL = 64
 

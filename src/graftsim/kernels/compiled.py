@@ -20,10 +20,10 @@ from graftsim.kernels import (  # the rules register themselves
     reductions,  # noqa: F401
     shaping,  # noqa: F401
 )
-from graftsim.kernels.arrays import SMALL, Value
+from graftsim.kernels.arrays import SMALL, Pull, Value
 from graftsim.kernels.handler import HEAD, handler_text
 from graftsim.kernels.llvm import Module
-from graftsim.kernels.program import BITS, DTYPES, Program
+from graftsim.kernels.program import BITS, DTYPES, Buffer, Program
 from graftsim.kernels.trace import Interpreter, trace, type_of
 
 
@@ -142,6 +142,10 @@ class Function:
         outs = t.closed(self.closed, args)
         inputs = len(args) + len(extra)
         for k, (x, aval) in enumerate(zip(outs, self.out_avals, strict=True)):
+            if isinstance(x, Pull) and (own := x.buffer) is not None and _ours(own):
+                # A stack that a loop fills is filled in place.
+                own.role, own.slot = "output", inputs + k
+                continue
             buffer = p.buffer(type_of(aval), x.size, False, "output", inputs + k)
             t.arrays.write(x, buffer, lambda i, s=x.shape: t.arrays.offset(s, i))
         p.root.items.append(p.tile)
@@ -174,6 +178,10 @@ def _register(name: str, address: int) -> None:
     new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     jax.ffi.register_ffi_target(name, new(address, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu")
     _REGISTERED.add(name)
+
+
+def _ours(buffer: Buffer) -> bool:
+    return buffer.role == "work" and not buffer.uniform
 
 
 def _real(aval: Any) -> bool:

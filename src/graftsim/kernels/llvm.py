@@ -21,8 +21,8 @@ MEMORY = {**LLVM, "i1": "i8"}
 BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "i1": 1}
 
 # A loop body with more live operations than this is cut into segments of SEGMENT operations.
-LARGE = 4000
-SEGMENT = 1000
+LARGE = 1000000
+SEGMENT = 1000000
 # Whole numbers beyond this are read from a table, so that lengths do not change the machine code.
 LITERAL = 64
 

@@ -1,0 +1,85 @@
+"""Roll-outs on compiled kernels: which function is compiled, and what is known of its numbers.
+
+The kernel is a function of every number of the simulator, so that all can be differentiated and
+batched. But most numbers of a mechanism are zeros and ones that never change, and code that knows
+them is many times smaller: where a leaf is a concrete array, its entries 0, 1 and -1 are built in,
+and the kernel is shared by all simulators with the same pattern. A leaf that is traced (under grad,
+vmap, or an argument of a jitted function) is an input as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+
+from graftsim.kernels import CompiledFunction, compile
+
+Recorded = dict[str, Array]
+# Stack of (state after each step, what was recorded), given simulator, state and controls.
+Stepper = Callable[..., tuple[Any, Recorded]]
+
+_KERNELS: OrderedDict[Any, CompiledFunction] = OrderedDict()
+_PATTERNS: OrderedDict[tuple[int, ...], tuple[list[Any], list[np.ndarray | None]]] = OrderedDict()
+_KEEP = 128
+
+
+def steps_on_kernels(
+    stepper: Stepper,
+    simulator: Any,
+    state: Any,
+    controls: Float[Array, "t nu"],
+    record: tuple[str, ...],
+) -> tuple[Any, Recorded]:
+    """`stepper(simulator, state, controls, record)` on a kernel, compiled on first use.
+
+    Raises KernelError for something that kernels do not know.
+    """
+    leaves, tree = jax.tree.flatten(simulator)
+    known = _patterns(leaves)
+    shapes = tuple((x.shape, str(x.dtype)) for x in (*leaves, *jax.tree.leaves(state), controls))
+    key = (
+        stepper, tree, record, shapes,
+        tuple(None if k is None else k.tobytes() for k in known),
+    )  # fmt: skip
+    kernel = _KERNELS.get(key)
+    if kernel is None:
+
+        def run(leaves: list[Array], state: Any, controls: Array) -> tuple[Any, Recorded]:
+            return stepper(jax.tree.unflatten(tree, leaves), state, controls, record)
+
+        patterns = [*known, *(None for _ in jax.tree.leaves((state, controls)))]
+        kernel = compile(run, leaves, state, controls, known=patterns)
+        _keep(_KERNELS, key, kernel)
+    return kernel(leaves, state, controls)
+
+
+def _patterns(leaves: list[Any]) -> list[np.ndarray | None]:
+    """Per leaf: 0, 1 and -1 where the number is that, NaN elsewhere; None if it is traced."""
+    key = tuple(id(x) for x in leaves)
+    found = _PATTERNS.get(key)
+    # The leaves are kept with the entry, so that an id cannot be another array's by now.
+    if found is None:
+        found = _keep(_PATTERNS, key, (leaves, [_pattern(x) for x in leaves]))
+    return found[1]
+
+
+def _pattern(x: Any) -> np.ndarray | None:
+    if isinstance(x, Tracer) or not jnp.issubdtype(jnp.result_type(x), jnp.floating):
+        return None
+    values = np.asarray(x, float)
+    pattern = np.where(np.isin(values, (0.0, 1.0, -1.0)), values, np.nan)
+    return pattern if np.isfinite(pattern).any() else None
+
+
+def _keep(store: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
+    store[key] = value
+    if len(store) > _KEEP:
+        store.popitem(last=False)
+    return value
