@@ -17,6 +17,9 @@ from graftsim.kernels.program import Branch, Buffer, Loop
 from graftsim.kernels.shaping import remap
 from graftsim.kernels.trace import Interpreter, rule, type_of
 
+# A carried array no larger than this is scalars, wherever it comes from.
+STATE = 1024
+
 
 @rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
       "custom_vjp_call_jaxpr", "checkpoint", "remat", "remat2", "custom_lin", "run_state")  # fmt: skip
@@ -44,7 +47,7 @@ class Carry:
         self.inits: list[Value] = []
         self.memory: list[Pull | None] = []
         for x, aval in zip(inits, avals, strict=True):
-            if isinstance(x, Pull) and not x.parameter:
+            if isinstance(x, Pull) and not x.parameter and x.size > STATE:
                 self.memory.append(_copy(t, x, type_of(aval)))
                 self.inits.append(x)
             else:
@@ -192,7 +195,7 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
         step = []
         for x in rows:
             r = row(t, x, i)
-            step.append(t.arrays.explode(r) if r.size <= 1024 else r)
+            step.append(t.arrays.explode(r) if r.size <= STATE else r)
         return t.run(closed.jaxpr, literals, [*consts, *carried, *step])
 
     if length == 0:

@@ -60,8 +60,10 @@ class Interpreter:
     def literal(self, value: Any) -> Value:
         """Value of a constant array."""
         x = np.asarray(value)
+        # Zeros and ones make code small; other numbers in bulk (weights) would make it large.
         if x.size > 256 and self.on_constant is not None:
-            return self.on_constant(x)
+            if np.isin(x, (0, 1, -1)).mean() < 0.3:
+                return self.on_constant(x)
         return self.arrays.constant(x, type_of(x))
 
     def run(self, jaxpr: Any, consts: Sequence[Value], args: Sequence[Value]) -> list[Value]:

@@ -1,0 +1,25 @@
+"""Mathematical constants as sums of floats."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+_DIGITS = {
+    "pi": "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899",
+    "ln2": "0.69314718055994530941723212145817656807550013436025525412068000949339362196969472",
+}
+
+
+@cache
+def parts(name: str, type: str, count: int, scale: float = 1.0) -> tuple[float, ...]:
+    """`scale` times pi or ln2 as a sum of floats, each nearest to what the ones before leave."""
+    rest, out = Fraction(_DIGITS[name]) * Fraction(scale), []
+    for _ in range(count):
+        # The second rounding cannot matter: no part lies that close to a tie.
+        part = float(np.float32(float(rest))) if type == "f32" else float(rest)
+        out.append(part)
+        rest -= Fraction(part)
+    return tuple(out)

@@ -1,0 +1,115 @@
+"""exp and its relatives: x = k ln 2 + r, |r| <= ln 2 / 2, and 2^k put together from bits."""
+
+from __future__ import annotations
+
+import math
+
+from graftsim.kernels.functions.constants import parts
+from graftsim.kernels.functions.real import Real
+
+
+def reduce(m: Real, x: int, offset: int) -> tuple[int, int, int, int]:
+    """k, x - k ln2_high (exact), r, and bits whose low end is k + offset."""
+    k, bits = m.nearest(x, 1 / math.log(2), offset)
+    high, low = parts("ln2", m.type, 2)
+    first = m.fma(k, -high, x)
+    return k, first, m.fma(k, -low, first), bits
+
+
+def scaled(m: Real, a: int, bits: int) -> int:
+    """2^k a for bits that end in k + 2 bias: two factors, so that only the result can under-
+    or overflow, and a subnormal one is rounded once."""
+    half = m.mask(m.left(bits, m.mantissa - 1), -1 << m.mantissa)
+    rest = m.p.sub(m.left(bits, m.mantissa), half)
+    return m.mul(m.mul(a, m.real(half)), m.real(rest))
+
+
+def clamped(m: Real, x: int) -> int:
+    """x, moved to where exp x is surely zero or infinite if it lies beyond."""
+    return m.above(m.below(x, m.pick(89.0, 710.0)), m.pick(-104.0, -746.0))
+
+
+def exp(m: Real, x: int) -> int:
+    """Within 1.1 ulp."""
+    _, _, r, bits = reduce(m, clamped(m, x), 2 * m.bias)
+    square = m.mul(r, r) if not m.single else None
+    e = m.fma(m.fma(m.poly("exp", r, square), r, 1.0), r, 1.0)
+    return scaled(m, e, bits)
+
+
+def exp2(m: Real, x: int) -> int:
+    """2^x = 2^k 2^r with x - k = r exact. Within 1.1 ulp."""
+    x = m.above(m.below(x, m.pick(129.0, 1025.0)), m.pick(-151.0, -1076.0))
+    k, bits = m.nearest(x, 1.0, 2 * m.bias)
+    r = m.sub(x, k)
+    square = m.mul(r, r) if not m.single else None
+    return scaled(m, m.fma(m.poly("exp2", r, square), r, 1.0), bits)
+
+
+def _less_one(m: Real, x: int, offset: int, careful: bool = False) -> tuple[int, int]:
+    """exp r - 1, and the float with the bits k + offset of exponent: 2^(k + offset - bias)."""
+    k, first, r, bits = reduce(m, x, offset)
+    square = m.mul(r, r)
+    p = m.poly("exp", r, None if m.single else square)
+    if careful:
+        low = parts("ln2", m.type, 2)[1]
+        q = m.add(r, m.fma(square, p, m.fma(k, -low, m.sub(first, r))))
+    else:
+        q = m.fma(square, p, r)
+    return q, m.real(m.left(bits, m.mantissa))
+
+
+def expm1(m: Real, x: int) -> int:
+    """2^k (exp r - 1) + (2^k - 1), at half size so that k = bias + 1 has a float. Within 1.6 ulp."""
+    inside = m.above(m.below(x, m.pick(89.0, 710.0)), m.pick(-18.0, -38.0))
+    q, half = _less_one(m, inside, m.bias - 1, careful=True)
+    y = m.fma(q, half, m.sub(half, 0.5))
+    return m.signed(m.add(y, y), x)
+
+
+def logistic(m: Real, x: int) -> int:
+    """1 / (1 + exp(-x)), the denominator scaled so that tiny results come out. Within 1.9 ulp."""
+    shift = int(m.pick(64, 512))
+    y = m.above(m.below(m.neg(x), m.pick(104.0, 746.0)), m.pick(-20.0, -40.0))
+    q, power = _less_one(m, y, m.bias - shift, careful=True)
+    scale = 2.0**-shift
+    return m.mul(m.div(1.0, m.fma(power, q, m.add(power, scale))), scale)
+
+
+def tanh(m: Real, x: int) -> int:
+    """x + x z P(z) below 0.55, else 1 - 2 / (exp 2|x| + 1). Within 1.5 ulp."""
+    a = m.abs(x)
+    z = m.mul(a, a)
+    small = m.fma(m.mul(a, z), m.poly("tanh", z, m.mul(z, z)), a)
+    q, power = _less_one(m, m.below(m.add(a, a), m.pick(20.0, 40.0)), m.bias)
+    large = m.sub(1.0, m.div(2.0, m.fma(power, q, m.add(power, 1.0))))
+    return m.signed(m.where(m.lt(a, 0.55), small, large), x)
+
+
+def _hyperbolic(m: Real, x: int) -> tuple[int, int, int, int, int]:
+    """For |x| = k ln 2 + r: r, cosh r - 1, sinh r - r, and 2^k / 4, 2^-k / 4."""
+    a = m.below(m.abs(x), m.pick(89.5, 710.6))
+    _, _, r, bits = reduce(m, a, m.bias - 2)
+    z = m.mul(r, r)
+    up = m.left(bits, m.mantissa)
+    down = m.p.sub(m.integer(2 * (m.bias - 2) << m.mantissa), up)
+    up, down = m.real(up), m.real(m.p.max(down, m.integer(0)))
+    c, s = m.mul(z, m.poly("cosh", z)), m.mul(m.mul(r, z), m.poly("sinh", z))
+    return r, c, s, up, down
+
+
+def sinh(m: Real, x: int) -> int:
+    """sinh(k ln 2) cosh r + cosh(k ln 2) sinh r, the largest part last. Within 1.6 ulp."""
+    r, c, s, up, down = _hyperbolic(m, x)
+    cosh_k, sinh_k = m.add(up, down), m.sub(up, down)
+    y = m.add(sinh_k, m.fma(r, cosh_k, m.fma(c, sinh_k, m.mul(s, cosh_k))))
+    return m.signed(m.add(y, y), x)
+
+
+def cosh(m: Real, x: int) -> int:
+    """cosh(k ln 2) cosh r + sinh(k ln 2) sinh r, the largest part last. Within 1.4 ulp."""
+    r, c, s, up, down = _hyperbolic(m, x)
+    cosh_k, sinh_k = m.add(up, down), m.sub(up, down)
+    small = m.fma(c, cosh_k, m.fma(s, sinh_k, down))
+    y = m.add(up, m.fma(r, sinh_k, small))
+    return m.add(y, y)
