@@ -60,6 +60,18 @@ def steps_on_kernels(
     return kernel(leaves, state, controls)
 
 
+def common_patterns(*trees: Any) -> list[np.ndarray | None]:
+    """What is known of the leaves of a tree of which several instances will be used."""
+    out = []
+    for leaves in zip(*(jax.tree.leaves(tree) for tree in trees), strict=True):
+        patterns = [_pattern(x) for x in leaves]
+        known = patterns[0]
+        for other in patterns[1:]:
+            known = None if known is None or other is None else np.where(known == other, known, np.nan)
+        out.append(known)
+    return out
+
+
 def _patterns(leaves: list[Any]) -> list[np.ndarray | None]:
     """Per leaf: 0, 1 and -1 where the number is that, NaN elsewhere; None if it is traced."""
     key = tuple(id(x) for x in leaves)
@@ -71,6 +83,7 @@ def _patterns(leaves: list[Any]) -> list[np.ndarray | None]:
 
 
 def _pattern(x: Any) -> np.ndarray | None:
+    """Numbers to build in."""
     if isinstance(x, Tracer) or not jnp.issubdtype(jnp.result_type(x), jnp.floating):
         return None
     values = np.asarray(x, float)

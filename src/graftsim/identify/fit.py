@@ -103,7 +103,9 @@ def fit(
 def compile_windows(problem: Problem, windows: Windows) -> Compiled:
     """Residual functions of a set of windows."""
     data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-    return compile_residuals(problem.setup, problem.parameters, data, problem.huber_width)
+    return compile_residuals(
+        problem.setup, problem.parameters, data, problem.huber_width, problem.nlocal
+    )
 
 
 def _check_start(

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.identify.problem import Problem
-from graftsim.identify.residuals import as_data, window_residual
+from graftsim.identify.residuals import as_data, window_function
 from graftsim.identify.windows import Windows
 from graftsim.optim import first_order
 from graftsim.optim.first_order import LBFGS, Adam
@@ -28,10 +28,11 @@ def cost_and_gradient(
     mean, std = jnp.asarray(bounds.prior_mean, dtype), jnp.asarray(bounds.prior_std, dtype)
     local_std = jnp.asarray(bounds.local_std, dtype)
 
+    one = window_function(problem.setup, problem.parameters, data, problem.huber_width, s)
+
     def cost(x: Any) -> Any:
         theta, local = x[:p], x[p:].reshape(w, s)
-        setup = problem.parameters.apply(problem.setup, theta)
-        r = jax.vmap(lambda l, d: window_residual(setup, d, l, problem.huber_width))(local, data)
+        r = jax.vmap(one, (None, 0, 0))(theta, local, data)
         prior = jnp.sum(((theta - mean) / std) ** 2) + jnp.sum((local / local_std) ** 2)
         return 0.5 * (jnp.sum(r * r) + prior)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.engine.backend import common_patterns
 from graftsim.engine.integrators import RungeKutta4
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ModelError
@@ -57,7 +59,7 @@ def judge(problem: Problem, fitted: Setup, train: Windows, train_local: np.ndarr
     windows = train if held is None else _join(train, held)
     is_held = np.arange(len(windows)) >= len(train)
     seen = [_first_half(t, windows.steps * problem.dt, is_held) for t in windows.time]
-    runner = _Runner(problem, windows, seen)
+    runner = _Runner(problem, fitted, windows, seen)
     guess = np.zeros((len(windows), problem.nlocal))
     before = runner.run(problem.setup, runner.initial(problem.setup, guess))
     guess[: len(train)] = train_local
@@ -99,9 +101,13 @@ def _step_error(problem: Problem, fitted: Setup, train: Windows, local: np.ndarr
     few = jax.tree.map(lambda x: x[:STEP_WINDOWS], few)
     start = jnp.asarray(local[:STEP_WINDOWS], problem.simulator.dt.dtype)
 
-    @eqx.filter_jit
     def run(setup: Setup) -> Any:
-        return jax.vmap(lambda l, w: residuals.window_residual(setup, w, l, None))(start, few)
+        def one(kernel: bool, local: Any, window: residuals.Data) -> Any:
+            return residuals.window_residual(setup, window, local, None, kernel=kernel)
+
+        first = jax.tree.map(lambda x: x[0], few)
+        found = residuals.on_kernels(partial(one, True), start[0], first)
+        return jax.jit(jax.vmap(found or partial(one, False)))(start, few)
 
     simulator = fitted.simulator
     finer = Simulator(
@@ -115,10 +121,26 @@ def _step_error(problem: Problem, fitted: Setup, train: Windows, local: np.ndarr
     return float(np.sqrt(np.mean(change**2))) if change.size else 0.0
 
 
+def _on_kernels(
+    f: Callable[..., Any], problem: Problem, fitted: Setup, data: residuals.Data
+) -> Callable[..., Any]:
+    """f(kernel, setup, local, window) for the start and the fitted model, on kernels if it can."""
+    local = jnp.zeros(problem.nlocal, problem.simulator.dt.dtype)
+    window = jax.tree.map(lambda x: x[0], data)
+    known = [
+        *common_patterns(problem.setup, fitted),
+        *(None for _ in jax.tree.leaves((local, window))),
+    ]
+    found = residuals.on_kernels(partial(f, True), problem.setup, local, window, known=known)
+    return found or partial(f, False)
+
+
 class _Runner:
     """Compiled once, used for the start and the fitted model."""
 
-    def __init__(self, problem: Problem, windows: Windows, seen: list[np.ndarray]) -> None:
+    def __init__(
+        self, problem: Problem, fitted: Setup, windows: Windows, seen: list[np.ndarray]
+    ) -> None:
         self.problem, self.dtype = problem, problem.simulator.dt.dtype
         self.data = residuals.as_data(windows, problem.sigma, self.dtype)
         self.seen_data = self.data._replace(
@@ -129,25 +151,28 @@ class _Runner:
         )
         width = problem.huber_width
 
-        def one(setup: Setup, local: Any, window: residuals.Data) -> Any:
-            return residuals.window_residual(setup, window, local, width)
+        def one(kernel: bool, setup: Setup, local: Any, window: residuals.Data) -> Any:
+            return residuals.window_residual(setup, window, local, width, kernel=kernel)
+
+        def predict_one(kernel: bool, setup: Setup, local: Any, w: residuals.Data) -> Any:
+            trajectory = residuals.simulate(setup, w, local, kernel=kernel)
+            read = residuals.read_along(setup, w, trajectory, kernel=kernel)
+            specs = setup.sensors.specs
+            error = [mismatch(s, r, v) for s, r, v in zip(specs, read, w.value, strict=True)]
+            return read, error, trajectory.q
+
+        residual = _on_kernels(one, problem, fitted, self.data)
+        predicted = _on_kernels(predict_one, problem, fitted, self.data)
 
         def jacobian(setup: Setup, local: Any, data: residuals.Data) -> Any:
             def single(l: Any, w: residuals.Data) -> Any:
-                r = one(setup, l, w)
-                return r, jax.jacfwd(lambda x: one(setup, x, w))(l)
+                r = residual(setup, l, w)
+                return r, jax.jacfwd(lambda x: residual(setup, x, w))(l)
 
             return jax.vmap(single)(local, data)
 
         def predict(setup: Setup, local: Any, data: residuals.Data) -> Any:
-            def single(l: Any, w: residuals.Data) -> Any:
-                trajectory = residuals.simulate(setup, w, l)
-                read = residuals.read_along(setup, w, trajectory)
-                specs = setup.sensors.specs
-                error = [mismatch(s, r, v) for s, r, v in zip(specs, read, w.value, strict=True)]
-                return read, error, trajectory.q
-
-            return jax.vmap(single)(local, data)
+            return jax.vmap(predicted, (None, 0, 0))(setup, local, data)
 
         self._jacobian, self._predict = jax.jit(jacobian), jax.jit(predict)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -10,10 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from graftsim import kernels
 from graftsim.dynamics.actuation import settled_act
 from graftsim.dynamics.mechanism import prepare
 from graftsim.engine.integrators import move
 from graftsim.engine.simulator import Trajectory, scan_steps
+from graftsim.errors import GraftsimWarning, KernelError
 from graftsim.identify.parameters import Parameters, Setup
 from graftsim.identify.sensors import KINDS, mismatch, readings
 from graftsim.identify.windows import Windows
@@ -58,8 +62,13 @@ def huber(r: Float[Array, "*n"], k: float) -> Float[Array, "*n"]:
     return jnp.where(outside, jnp.sign(r) * root, r)
 
 
-def simulate(setup: Setup, window: Data, local: Float[Array, " s"]) -> Trajectory:
-    """Roll-out of one window; `local` displaces its initial state (positions, rates)."""
+def simulate(
+    setup: Setup, window: Data, local: Float[Array, " s"], *, kernel: bool = False
+) -> Trajectory:
+    """Roll-out of one window; `local` displaces its initial state (positions, rates).
+
+    `kernel` writes the program as kernels want it, here and below: loops that keep little.
+    """
     simulator = setup.simulator
     tree, actuator = simulator.model.tree, simulator.model.actuator
     q0, qd0 = window.q0, window.qd0
@@ -68,19 +77,19 @@ def simulate(setup: Setup, window: Data, local: Float[Array, " s"]) -> Trajector
         qd0 = qd0 + local[tree.nv :]
     # Lagged actuators start settled on the first command.
     state = State(q=q0, qd=qd0, act=settled_act(actuator, window.controls[0]))
-    return scan_steps(simulator, state, window.controls, setup.sensors.needs)
+    return scan_steps(
+        simulator, state, window.controls, setup.sensors.needs, checkpoint=kernel
+    )
 
 
-def predict(setup: Setup, window: Data, local: Float[Array, " s"]) -> list[Float[Array, "n d"]]:
-    """What each sensor reads at the times of its samples."""
-    return read_along(setup, window, simulate(setup, window, local))
-
-
-def read_along(setup: Setup, window: Data, trajectory: Trajectory) -> list[Float[Array, "n d"]]:
+def read_along(
+    setup: Setup, window: Data, trajectory: Trajectory, *, kernel: bool = False
+) -> list[Float[Array, "n d"]]:
     """What each sensor reads of a simulated motion at the times of its samples."""
     m = prepare(fuse(setup.simulator.model))
     recorded = {k: jnp.concatenate([v, v[-1:]]) for k, v in trajectory.recorded.items()}
-    read = readings(setup.sensors, m, trajectory.q, trajectory.qd, recorded)
+    q, qd = trajectory.q, trajectory.qd
+    read = readings(setup.sensors, m, q, qd, recorded, one_by_one=kernel)
     steps, dt = window.controls.shape[0], setup.simulator.dt
     out = []
     for i, (values, time) in enumerate(zip(read, window.time, strict=True)):
@@ -91,11 +100,16 @@ def read_along(setup: Setup, window: Data, trajectory: Trajectory) -> list[Float
 
 
 def window_residual(
-    setup: Setup, window: Data, local: Float[Array, " s"], huber_width: float | None
+    setup: Setup,
+    window: Data,
+    local: Float[Array, " s"],
+    huber_width: float | None,
+    *,
+    kernel: bool = False,
 ) -> Float[Array, " m"]:
     """Whitened residuals of one window, all sensors in a row; zero where there is no sample."""
     parts = []
-    read = predict(setup, window, local)
+    read = read_along(setup, window, simulate(setup, window, local, kernel=kernel), kernel=kernel)
     for spec, r, value, weight in zip(
         setup.sensors.specs, read, window.value, window.weight, strict=True
     ):
@@ -109,6 +123,35 @@ def residual_width(setup: Setup) -> list[int]:
     return [KINDS[s.kind][1] for s in setup.sensors.specs]
 
 
+def on_kernels(
+    f: Callable[..., Any], *examples: Any, known: Sequence[Any] | None = None
+) -> Callable[..., Any] | None:
+    """Kernel of a function of one window, or None where XLA has to do."""
+    if jax.default_backend() != "cpu":
+        return None
+    try:
+        return kernels.compile(f, *examples, known=known)
+    except KernelError as error:
+        warnings.warn(f"The fit runs on XLA: {error}", GraftsimWarning, stacklevel=2)
+        return None
+
+
+def window_function(
+    setup: Setup, parameters: Parameters, data: Data, huber_width: float | None, nlocal: int
+) -> Callable[[Any, Any, Data], Any]:
+    """Residuals of one window as a function of (theta, local, window), on kernels if possible."""
+    dtype = setup.simulator.dt.dtype
+
+    def residual(kernel: bool, theta: Array, local: Array, window: Data) -> Array:
+        applied = parameters.apply(setup, theta)
+        return window_residual(applied, window, local, huber_width, kernel=kernel)
+
+    theta = jnp.zeros(len(parameters), dtype)
+    window = jax.tree.map(lambda x: x[0], data)
+    found = on_kernels(partial(residual, True), theta, jnp.zeros(nlocal, dtype), window)
+    return found or partial(residual, False)
+
+
 class Compiled(NamedTuple):
     """Residuals and Jacobians over all windows, compiled; NumPy in and out."""
 
@@ -117,31 +160,27 @@ class Compiled(NamedTuple):
 
 
 def compile_residuals(
-    setup: Setup, parameters: Parameters, data: Data, huber_width: float | None
+    setup: Setup, parameters: Parameters, data: Data, huber_width: float | None, nlocal: int
 ) -> Compiled:
     """Functions of (theta [p], local [w, s]) for the solver.
 
     The Jacobian is forward mode: one pass carries p + s tangents of every window.
     """
     dtype = setup.simulator.dt.dtype
-
-    def one(x: Array, p: int, window: Data) -> Array:
-        return window_residual(parameters.apply(setup, x[:p]), window, x[p:], huber_width)
+    one = window_function(setup, parameters, data, huber_width, nlocal)
 
     def residual(theta: Array, local: Array, data: Data) -> Array:
-        return jax.vmap(lambda l, w: one(jnp.concatenate([theta, l]), theta.shape[0], w))(
-            local, data
-        )
+        return jax.vmap(one, (None, 0, 0))(theta, local, data)
 
     def jacobian(theta: Array, local: Array, data: Data) -> tuple[Array, Array]:
         def single(l: Array, w: Data) -> tuple[Array, Array]:
-            x = jnp.concatenate([theta, l])
+            p = theta.shape[0]
 
             def f(y: Array) -> tuple[Array, Array]:
-                r = one(y, theta.shape[0], w)
+                r = one(y[:p], y[p:], w)
                 return r, r
 
-            J, r = jax.jacfwd(f, has_aux=True)(x)
+            J, r = jax.jacfwd(f, has_aux=True)(jnp.concatenate([theta, l]))
             return r, J
 
         return jax.vmap(single)(local, data)

@@ -154,10 +154,12 @@ def readings(
     q: Float[Array, "t nq"],
     qd: Float[Array, "t nv"],
     recorded: Mapping[str, Array],
+    *,
+    one_by_one: bool = False,
 ) -> list[Float[Array, "t d"]]:
     """What each sensor reads at each instant of a motion, before its delay.
 
-    `recorded` has the variables of `Sensors.needs`, on the same instants.
+    The instants go side by side, or `one_by_one` as kernels want them. `recorded` has the variables of `Sensors.needs`, on the same instants.
     """
 
     def instant(q: Array, qd: Array, recorded: Mapping[str, Array]) -> list[Array]:
@@ -171,6 +173,9 @@ def readings(
             for i, s in enumerate(sensors.specs)
         ]
 
+    if one_by_one:
+        once = jax.checkpoint(instant)
+        return jax.lax.map(lambda each: once(*each), (q, qd, dict(recorded)))
     return jax.vmap(instant)(q, qd, dict(recorded))
 
 

@@ -84,10 +84,7 @@ def _on_cpu(
     many = size is not None and size > 1
     code = function.code(batched, many)
     tiles = 1 if size is None else -(-size // code.lanes)
-    operands = [
-        _to_tiles(x, size, tiles, code.lanes) if own else jnp.reshape(x, -1)
-        for x, own in zip(args, batched, strict=True)
-    ]
+    operands = [_operand(*each, size, tiles, code.lanes) for each in zip(args, batched, code.used)]
     shapes = [
         jax.ShapeDtypeStruct((tiles, int(np.prod(a.shape, dtype=np.int64)), code.lanes), a.dtype)
         for a in function.out_avals
@@ -101,6 +98,12 @@ def _on_cpu(
 
 def _foreign(code: Code, shapes: list[Any]) -> Any:
     return jax.ffi.ffi_call(code.name, shapes)
+
+
+def _operand(x: Any, own: bool, used: bool, size: int | None, tiles: int, lanes: int) -> Any:
+    if not used:
+        return jnp.zeros((1,), x.dtype)
+    return _to_tiles(x, size, tiles, lanes) if own else jnp.reshape(x, -1)
 
 
 def _to_tiles(x: Any, size: int | None, tiles: int, lanes: int) -> Any:

@@ -22,9 +22,10 @@ from graftsim.kernels import (  # the rules register themselves
 )
 from graftsim.kernels.arrays import SMALL, Pull, Value
 from graftsim.kernels.handler import HEAD, handler_text
+from graftsim.kernels.liveness import Live, find_live
 from graftsim.kernels.llvm import Module
 from graftsim.kernels.program import BITS, DTYPES, Buffer, Program
-from graftsim.kernels.trace import Interpreter, trace, type_of
+from graftsim.kernels.trace import Interpreter, check, trace, type_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Code:
     scratch: int
     constants: tuple[np.ndarray, ...]
     operations: int
+    # Which arguments it reads at all.
+    used: tuple[bool, ...]
 
 
 class Function:
@@ -50,6 +53,7 @@ class Function:
         self, f: Callable[..., Any], avals: Sequence[Any], known: Sequence[np.ndarray | None]
     ) -> None:
         self.closed, self.out_tree = trace(f, avals)
+        check(self.closed.jaxpr)
         self.known = tuple(known)
         self.in_avals = [v.aval for v in self.closed.jaxpr.invars]
         self.out_avals = list(self.closed.out_avals)
@@ -153,8 +157,8 @@ class Function:
 
     def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
         p, extra = self.program(batched)
-        lanes = lanes_of(p) if many else 1
-        module = Module(p, lanes)
+        live = find_live(p)
+        module = Module(p, lanes_of(p, live) if many else 1, live)
         inputs = len(self.in_avals) + len(extra)
         text = module.text + handler_text(inputs, len(self.out_avals))
         address, key = machine.assemble(text)
@@ -162,7 +166,13 @@ class Function:
         _register(name, address)
         scratch = -(-(module.scratch + 64) // 64) * 64
         operations = max((c for c in module.count.values()), default=0)
-        return Code(name, lanes, tuple(module.sizes), scratch, tuple(extra), operations)
+        read = {
+            p.args[n][1].slot
+            for n in module.live.nodes
+            if p.ops[n] == "load" and p.args[n][1].role == "input"
+        }
+        used = tuple(k in read for k in range(len(self.in_avals)))
+        return Code(name, module.lanes, tuple(module.sizes), scratch, tuple(extra), operations, used)
 
 
 _REGISTERED: set[str] = set()
@@ -206,9 +216,10 @@ def _input(t: Interpreter, slot: int, aval: Any, own: bool, known: np.ndarray | 
     return out
 
 
-def lanes_of(p: Program) -> int:
-    """How many simulations a vector of this program's widest type holds."""
-    widest = max((BITS[t] for t in set(p.types) if t[0] == "f"), default=32)
+def lanes_of(p: Program, live: Live) -> int:
+    """How many simulations a vector of this program's widest floats holds."""
+    used = {p.types[n] for n in live.nodes if p.ops[n] != "const"}
+    widest = max((BITS[t] for t in used if t[0] == "f"), default=32)
     return max(machine.vector_bytes() * 8 // widest, 1)
 
 

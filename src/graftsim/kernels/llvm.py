@@ -16,9 +16,10 @@ from typing import Any
 from graftsim.kernels.liveness import Live, find_live
 from graftsim.kernels.program import BITS, Branch, Buffer, Library, Loop, Program, Region, Store
 
-LLVM = {"f32": "float", "f64": "double", "i32": "i32", "i64": "i64", "i1": "i1"}
+LLVM = {"f32": "float", "f64": "double", "i32": "i32", "i64": "i64", "u32": "i32", "u64": "i64",
+        "i1": "i1"}  # fmt: skip
 MEMORY = {**LLVM, "i1": "i8"}
-BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "i1": 1}
+BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u32": 4, "u64": 8, "i1": 1}
 
 # A loop body with more live operations than this is cut into segments of SEGMENT operations.
 LARGE = 1000000
@@ -34,6 +35,8 @@ _INTRINSIC = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc"
               "rint": "roundeven", "copysign": "copysign", "fma": "fma", "min": "minimum",
               "max": "maximum", "abs": "fabs"}  # fmt: skip
 _INTEGER_INTRINSIC = {"min": "smin", "max": "smax"}
+_UNSIGNED = {"div": "udiv", "rem": "urem", "ashr": "lshr", "min": "umin", "max": "umax",
+             "slt": "ult", "sle": "ule", "sgt": "ugt", "sge": "uge"}  # fmt: skip
 _COMPARE = {"lt": ("olt", "slt"), "le": ("ole", "sle"), "gt": ("ogt", "sgt"),
             "ge": ("oge", "sge"), "eq": ("oeq", "eq"), "ne": ("une", "ne")}  # fmt: skip
 
@@ -166,7 +169,7 @@ class Module:
             if uniform or self.lanes == 1:
                 return text
             return self.spread(text, type)
-        elif type[0] == "i":
+        elif type[0] != "f":
             text = str(int(value))
         else:
             bits = struct.unpack("<Q", struct.pack("<d", value))[0]
@@ -432,9 +435,11 @@ class _Emitter:
         t = m.vector(types[0], uniform)
         result = m.vector(type, uniform)
         out = m.name()
-        real = types[0][0] == "f"
+        real, unsigned = types[0][0] == "f", types[0][0] == "u"
         if op in _COMPARE:
-            word = f"fcmp {_COMPARE[op][0]}" if real else f"icmp {_COMPARE[op][1]}"
+            order = _COMPARE[op][1]
+            word = f"icmp {_UNSIGNED.get(order, order) if unsigned else order}"
+            word = f"fcmp {_COMPARE[op][0]}" if real else word
             m.line(f"{out} = {word} {t} {values[0]}, {values[1]}")
         elif op == "select":
             c = m.vector("i1", uniform)
@@ -453,19 +458,24 @@ class _Emitter:
             self._convert(out, values[0], types[0], type, uniform)
         elif real and op in _INTRINSIC:
             self._intrinsic(out, _INTRINSIC[op], values, type, uniform)
+        elif op == "abs" and unsigned:
+            return values[0]
         elif op == "abs":
             name = f"llvm.abs.{self._suffix(type, uniform)}"
             m.declare(name, t, t, "i1")
             m.line(f"{out} = call {t} @{name}({t} {values[0]}, i1 false)")
         elif op in _INTEGER_INTRINSIC:
-            self._intrinsic(out, _INTEGER_INTRINSIC[op], values, type, uniform)
+            word = _UNSIGNED[op] if unsigned else _INTEGER_INTRINSIC[op]
+            self._intrinsic(out, word, values, type, uniform)
         else:
-            m.line(f"{out} = {(_FLOAT if real else _INT)[op]} {t} {values[0]}, {values[1]}")
+            word = (_FLOAT if real else _INT)[op]
+            word = _UNSIGNED.get(op, word) if unsigned else word
+            m.line(f"{out} = {word} {t} {values[0]}, {values[1]}")
         return out
 
     def _suffix(self, type: str, uniform: bool) -> str:
         lanes = "" if uniform or self.m.lanes == 1 else f"v{self.m.lanes}"
-        return lanes + type
+        return lanes + type.replace("u", "i")
 
     def _intrinsic(
         self, out: str, name: str, values: list[str], type: str, uniform: bool
@@ -478,19 +488,21 @@ class _Emitter:
     def _convert(self, out: str, value: str, was: str, type: str, uniform: bool) -> None:
         m = self.m
         a, b = m.vector(was, uniform), m.vector(type, uniform)
-        if was[0] == "f" and type[0] == "i":
-            name = f"llvm.fptosi.sat.{self._suffix(type, uniform)}.{self._suffix(was, uniform)}"
+        if was[0] == "f" and type[0] != "f":
+            name = f"llvm.fpto{type[0].replace('i', 's')}i.sat.{self._suffix(type, uniform)}.{self._suffix(was, uniform)}"
             m.declare(name, b, a)
             m.line(f"{out} = call {b} @{name}({a} {value})")
             return
         if was[0] == "f":
             word = "fpext" if BITS[type] > BITS[was] else "fptrunc"
         elif type[0] == "f":
-            word = "uitofp" if was == "i1" else "sitofp"
-        elif was == "i1":
-            word = "zext"
+            word = "uitofp" if was == "i1" or was[0] == "u" else "sitofp"
+        elif was == "i1" or was[0] == "u":
+            word = "zext" if BITS[type] > BITS[was] else "trunc"
         else:
             word = "sext" if BITS[type] > BITS[was] else "trunc"
+        if a == b:
+            word = "bitcast"
         m.line(f"{out} = {word} {a} {value} to {b}")
 
     # -- memory ------------------------------------------------------------------------------

@@ -22,10 +22,12 @@ DTYPES = {
     "f64": np.dtype(np.float64),
     "i32": np.dtype(np.int32),
     "i64": np.dtype(np.int64),
+    "u32": np.dtype(np.uint32),
+    "u64": np.dtype(np.uint64),
     "i1": np.dtype(np.bool_),
 }
 TYPES = {dtype: name for name, dtype in DTYPES.items()}
-BITS = {"f32": 32, "f64": 64, "i32": 32, "i64": 64, "i1": 1}
+BITS = {"f32": 32, "f64": 64, "i32": 32, "i64": 64, "u32": 32, "u64": 64, "i1": 1}
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "lt": np.less,

@@ -110,6 +110,23 @@ class Interpreter:
         )
 
 
+def check(jaxpr: Any) -> None:
+    """Raises KernelError for the first primitive or type that kernels do not know."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name not in RULES:
+            raise KernelError(
+                f"Kernels do not know the primitive '{eqn.primitive.name}' ({_where(eqn)})."
+            )
+        for v in eqn.outvars:
+            type_of(v.aval)
+        for value in eqn.params.values():
+            for inner in value if isinstance(value, (tuple, list)) else (value,):
+                inner = getattr(inner, "jaxpr", inner)
+                # Jaxprs that combine the elements of a scatter are read by its rule.
+                if hasattr(inner, "eqns") and not eqn.primitive.name.startswith("scatter"):
+                    check(inner)
+
+
 def _where(eqn: Any) -> str:
     return summarize(eqn.source_info)
 

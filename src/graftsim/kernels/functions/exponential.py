@@ -73,7 +73,10 @@ def logistic(m: Real, x: int) -> int:
     y = m.above(m.below(m.neg(x), m.pick(104.0, 746.0)), m.pick(-20.0, -40.0))
     q, power = _less_one(m, y, m.bias - shift, careful=True)
     scale = 2.0**-shift
-    return m.mul(m.div(1.0, m.fma(power, q, m.add(power, scale))), scale)
+    # What 1 + 2^k rounds away counts where the two are far apart.
+    total = m.add(power, scale)
+    rest = m.sub(scale, m.sub(total, power))
+    return m.mul(m.div(1.0, m.add(total, m.fma(power, q, rest))), scale)
 
 
 def tanh(m: Real, x: int) -> int:

@@ -1,0 +1,76 @@
+"""The simulator under test, and networks added to its joint torques."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from rivals import Job
+
+WIDTH, LAYERS = 16, 2
+
+
+def simulator(job: Job) -> Any:
+    """graftsim's simulator of the job's scene."""
+    from scenes import DT
+
+    import graftsim as gs
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scene.xml"
+        path.write_text(job.scene.mjcf, encoding="utf-8")
+        return gs.Simulator(gs.load(path, dtype=job.dtype), DT)
+
+
+def weights(job: Job) -> Any:
+    """Weights of one small network per joint, or None if the job has none."""
+    if not job.network:
+        return None
+    import jax.numpy as jnp
+    import numpy as np
+
+    rng, nv = np.random.default_rng(0), len(job.scene.qd)
+    sizes = (2, *(WIDTH for _ in range(LAYERS)), 1)
+    return [
+        (
+            jnp.asarray(0.1 * rng.standard_normal((nv, n, m)), job.dtype),
+            jnp.zeros((nv, n), job.dtype),
+        )
+        for m, n in pairwise(sizes)
+    ]
+
+
+def torques(layers: Any) -> dict[str, Callable[[Any, Mapping[str, Any]], Any]]:
+    """The networks as an augmentation: each adds to a joint's torque, from its q and qd."""
+    import jax.numpy as jnp
+
+    def correct(tau: Any, named: Mapping[str, Any]) -> Any:
+        x = jnp.stack([named["joint.q"], named["joint.qd"]], axis=-1)
+        for w, b in layers[:-1]:
+            x = jnp.tanh(jnp.einsum("jnm,jm->jn", w, x) + b)
+        w, b = layers[-1]
+        return tau + (jnp.einsum("jnm,jm->jn", w, x) + b)[:, 0]
+
+    return {"joint.tau": correct}
+
+
+def final_state(job: Job, checkpoint: bool) -> Callable[..., tuple[Any, Any]]:
+    """Function of (q, qd[, weights]) that gives q and qd after the job's steps."""
+    import jax.numpy as jnp
+
+    from graftsim import State
+    from graftsim.engine.simulator import scan_steps
+
+    of = simulator(job)
+    controls = jnp.zeros((job.steps, of.model.nu), job.dtype)
+
+    def run(q: Any, qd: Any, layers: Any = None) -> tuple[Any, Any]:
+        start = State(q=q, qd=qd, act=jnp.zeros(of.model.actuator.na, q.dtype))
+        added = None if layers is None else torques(layers)
+        states = scan_steps(of, start, controls, augmentations=added, checkpoint=checkpoint).states
+        return states.q[-1], states.qd[-1]
+
+    return run
