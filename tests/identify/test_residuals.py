@@ -8,7 +8,7 @@ import pytest
 
 import zoo
 from graftsim import Channel, Positive, Problem, Recording, Unbounded
-from graftsim.identify.residuals import as_data, compile_residuals, huber, predict
+from graftsim.identify.residuals import as_data, compile_residuals, huber, read_along, simulate
 from graftsim.identify.windows import cut
 
 
@@ -32,7 +32,7 @@ def posed():
     )
     windows = problem.windows(problem.train, problem.horizon)
     data = as_data(windows, problem.sigma, np.float64)
-    compiled = compile_residuals(problem.setup, problem.parameters, data, None)
+    compiled = compile_residuals(problem.setup, problem.parameters, data, None, problem.nlocal)
     return problem, windows, data, compiled
 
 
@@ -61,7 +61,7 @@ def test_padding_carries_no_weight(posed):
             jnp.where(m[..., None], v, 1e3) for m, v in zip(windows.mask, data.value, strict=True)
         )
     )
-    compiled = compile_residuals(problem.setup, problem.parameters, spoiled, None)
+    compiled = compile_residuals(problem.setup, problem.parameters, spoiled, None, problem.nlocal)
     r, J_t, J_l = compiled.jacobian(problem.parameters.start, np.zeros((len(windows), 2)))
     n = windows.time[0].shape[1]
     assert (r[:, n:][~windows.mask[1]] == 0).all()
@@ -94,7 +94,11 @@ def test_delay_reads_the_past(posed):
     one = jax.tree.map(lambda x: x[-1], data)
     delayed = problem.parameters.apply(problem.setup, jnp.array([0.05, 0.023]))
     plain = problem.parameters.apply(problem.setup, jnp.array([0.05, 0.0]))
-    run = zoo.jit(lambda setup: predict(setup, one, jnp.zeros(2))[0][:, 0])
+
+    @zoo.jit
+    def run(setup):
+        return read_along(setup, one, simulate(setup, one, jnp.zeros(2)))[0][:, 0]
+
     read, on_time = np.asarray(run(delayed)), np.asarray(run(plain))
     t = np.asarray(one.time[0]) - 0.023
     expected = np.interp(t, np.asarray(one.time[0]), on_time)

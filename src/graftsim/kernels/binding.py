@@ -109,18 +109,20 @@ def _operand(x: Any, own: bool, used: bool, size: int | None, tiles: int, lanes:
 def _to_tiles(x: Any, size: int | None, tiles: int, lanes: int) -> Any:
     """[size, ...] to [tiles, elements, lanes]; the last simulation fills the last tile up."""
     assert size is not None
-    x = jnp.reshape(x, (size, -1))
+    n = int(np.prod(x.shape[1:], dtype=np.int64))
+    x = jnp.reshape(x, (size, n))
     if tiles * lanes > size:
-        x = jnp.concatenate([x, jnp.broadcast_to(x[-1:], (tiles * lanes - size, x.shape[1]))])
+        x = jnp.concatenate([x, jnp.broadcast_to(x[-1:], (tiles * lanes - size, n))])
     if lanes == 1:
         return x
-    return jnp.transpose(jnp.reshape(x, (tiles, lanes, -1)), (0, 2, 1))
+    return jnp.transpose(jnp.reshape(x, (tiles, lanes, n)), (0, 2, 1))
 
 
 def _from_tiles(y: Any, size: int | None, shape: tuple[int, ...]) -> Any:
     if size is None:
         return jnp.reshape(y, shape)
-    y = jnp.reshape(jnp.transpose(y, (0, 2, 1)), (-1, y.shape[1]))[:size]
+    tiles, n, lanes = y.shape
+    y = jnp.reshape(jnp.transpose(y, (0, 2, 1)), (tiles * lanes, n))[:size]
     return jnp.reshape(y, (size, *shape))
 
 

@@ -7,12 +7,11 @@ import threading
 from functools import cache
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
-
 from graftsim.kernels import cache as disk
 
+# Engines own the code: they live as long as the process.
 _ENGINES: list[Any] = []
+_ADDRESSES: dict[str, int] = {}
 _LOCK = threading.Lock()
 METADATA = '\n!0 = !{}\n!1 = !{!"branch_weights", i32 1, i32 100000}\n'
 
@@ -20,6 +19,8 @@ METADATA = '\n!0 = !{}\n!1 = !{!"branch_weights", i32 1, i32 100000}\n'
 @cache
 def host() -> tuple[str, str]:
     """Processor name and features, as LLVM names them."""
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
@@ -40,14 +41,21 @@ def vector_bytes() -> int:
 
 def key_of(text: str) -> str:
     """Name of the machine code of a text on this processor with this compiler."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
     parts = (text, *host(), llvmlite.__version__, str(llvm.llvm_version_info))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def assemble(text: str, fast: bool = True) -> tuple[int, str]:
     """Address of `handler`, and the key of the code. From the disk cache where it is there."""
+    import llvmlite.binding as llvm
+
     key = key_of(text + str(fast))
     with _LOCK:
+        if key in _ADDRESSES:
+            return _ADDRESSES[key], key
         module = llvm.parse_assembly(text + METADATA)
         cpu, features = host()
         target = llvm.Target.from_default_triple().create_target_machine(
@@ -59,4 +67,5 @@ def assemble(text: str, fast: bool = True) -> tuple[int, str]:
         )
         engine.finalize_object()
         _ENGINES.append(engine)
-        return engine.get_function_address("handler"), key
+        _ADDRESSES[key] = engine.get_function_address("handler")
+        return _ADDRESSES[key], key

@@ -40,7 +40,8 @@ def _reduction(name: str, f: Callable[[Program, int, int], int], start: Callable
         if t.unrolls([x], x.size):
             x = t.arrays.explode(x)
             rest = [k for k in range(x.ndim) if k not in axes]
-            flat = np.transpose(x, (*rest, *axes)).reshape(*avals[0].shape, -1)
+            count = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
+            flat = np.transpose(x, (*rest, *axes)).reshape(*avals[0].shape, count)
             out = np.empty(avals[0].shape, dtype=np.int64)
             for where in np.ndindex(*out.shape):
                 terms = flat[where].tolist()
@@ -164,9 +165,12 @@ def _dot_general(t: Interpreter, params: dict[str, Any], xs: list[Value], avals:
     if not large:
         A = np.transpose(t.arrays.explode(a), (*ba, *fa, *ca))
         B = np.transpose(t.arrays.explode(b), (*bb, *fb, *cb))
-        n = int(np.prod([a.shape[k] for k in ba], dtype=np.int64))
-        K = int(np.prod([a.shape[k] for k in ca], dtype=np.int64))
-        return [_product(t.p, A.reshape(n, -1, K), B.reshape(n, -1, K), type).reshape(shape)]
+        n, rows, cols, K = (
+            int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
+            for x, axes in ((a, ba), (a, fa), (b, fb), (a, ca))
+        )
+        out = _product(t.p, A.reshape(n, rows, K), B.reshape(n, cols, K), type)
+        return [out.reshape(shape)]
     nb, na = len(ba), len(fa)
     contracted = tuple(a.shape[k] for k in ca)
 

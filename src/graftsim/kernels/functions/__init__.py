@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graftsim.kernels.functions import (
+    error,
     exponential,
     inverse,
     logarithm,
@@ -51,6 +52,10 @@ FUNCTIONS: dict[str, ListFunction] = {
     "asinh": _each(logarithm.asinh),
     "acosh": _each(logarithm.acosh),
     "atanh": _each(logarithm.atanh),
+    "erf": _each(error.erf),
+    "erfc": _each(error.erfc),
+    "erf_inv": _each(error.erf_inv),
+    "pow": _each(power.pow),
     "cbrt": _each(power.cbrt),
     "rsqrt": _each(power.rsqrt),
 }

@@ -71,7 +71,7 @@ def logistic(m: Real, x: int) -> int:
     """1 / (1 + exp(-x)), the denominator scaled so that tiny results come out. Within 1.9 ulp."""
     shift = int(m.pick(64, 512))
     y = m.above(m.below(m.neg(x), m.pick(104.0, 746.0)), m.pick(-20.0, -40.0))
-    q, power = _less_one(m, y, m.bias - shift, careful=True)
+    q, power = _less_one(m, y, m.bias - shift)
     scale = 2.0**-shift
     # What 1 + 2^k rounds away counts where the two are far apart.
     total = m.add(power, scale)

@@ -44,12 +44,17 @@ def _edges(m: Real, y: int, x: int, argument: int) -> int:
     return m.where(m.lt(x, math.inf), y, x)
 
 
-def log(m: Real, x: int) -> int:
-    """Within 1.7 ulp; subnormal arguments are scaled up."""
+def split_any(m: Real, x: int) -> tuple[int, int]:
+    """`split`, also of subnormal numbers: they are scaled up."""
     tiny = m.lt(x, 2.0 ** (1 - m.bias))
     shift = m.mantissa + 2
     normal = m.where(tiny, m.mul(x, 2.0**shift), x)
-    e, moved = split(m, normal, m.where(tiny, float(-shift), 0.0))
+    return split(m, normal, m.where(tiny, float(-shift), 0.0))
+
+
+def log(m: Real, x: int) -> int:
+    """Within 1.7 ulp."""
+    e, moved = split_any(m, x)
     return _edges(m, combine(m, e, fraction(m, moved)), x, x)
 
 
