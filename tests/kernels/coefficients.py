@@ -1,4 +1,4 @@
-"""Derives the polynomials of `graftsim.kernels.functions` (minimax, Remez exchange) and writes them.
+"""Derives the polynomials of `graftsim.kernels.functions` by Remez exchange, and writes them.
 
     python tests/kernels/coefficients.py [name ...] > src/graftsim/kernels/functions/tables.py
 
@@ -90,9 +90,7 @@ def remez(
             b[row] = rest[i]
         solution = mp.lu_solve(a, b)
         found = fixed + [solution[k] for k in range(m)]
-        errors = [
-            wi * (_value(found, x) - v) for x, v, wi in zip(grid, f, w, strict=True)
-        ]
+        errors = [wi * (_value(found, x) - v) for x, v, wi in zip(grid, f, w, strict=True)]
         news = _extrema(errors, m + 1)
         if len(news) < m + 1 or news == reference:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -24,20 +25,20 @@ _SIMPLE: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 _FMA = """
-define void @f({t}* %a, {t}* %b, {t}* %c, {t}* %out, i64 %n) {{
+define void @f(ptr %a, ptr %b, ptr %c, ptr %out, i64 %n) {{
 entry:
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %pa = getelementptr {t}, {t}* %a, i64 %i
-  %pb = getelementptr {t}, {t}* %b, i64 %i
-  %pc = getelementptr {t}, {t}* %c, i64 %i
-  %po = getelementptr {t}, {t}* %out, i64 %i
-  %x = load {t}, {t}* %pa
-  %y = load {t}, {t}* %pb
-  %z = load {t}, {t}* %pc
+  %pa = getelementptr {t}, ptr %a, i64 %i
+  %pb = getelementptr {t}, ptr %b, i64 %i
+  %pc = getelementptr {t}, ptr %c, i64 %i
+  %po = getelementptr {t}, ptr %out, i64 %i
+  %x = load {t}, ptr %pa
+  %y = load {t}, ptr %pb
+  %z = load {t}, ptr %pc
   %r = call {t} @llvm.fma.{s}({t} %x, {t} %y, {t} %z)
-  store {t} %r, {t}* %po
+  store {t} %r, ptr %po
   %next = add i64 %i, 1
   %more = icmp ult i64 %next, %n
   br i1 %more, label %loop, label %done
@@ -52,9 +53,7 @@ declare {t} @llvm.fma.{s}({t}, {t}, {t})
 def _fused(type: str) -> tuple[Any, Any]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    text = _FMA.format(t={"f32": "float", "f64": "double"}[type], s=type).replace("\n", "\n")
-    for t in ("float", "double"):
-        text = text.replace(f"{t}*", "ptr")
+    text = _FMA.format(t={"f32": "float", "f64": "double"}[type], s=type)
     module = llvm.parse_assembly(text)
     target = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten()
@@ -129,13 +128,14 @@ class Evaluator:
         k = statement.results.index(n)
         x, where = self.values[statement.xs[k]], self.values[statement.where[k]]
         self.library_calls += int(np.sum(where))
-        y = getattr(np, statement.name)(np.where(where, x, 0).astype(np.float64))
-        return np.where(where, y, 0).astype(x.dtype)
+        f = getattr(math, statement.name)
+        y = np.zeros(np.shape(x))
+        for i in np.flatnonzero(where):
+            y[i] = f(x[i]) if np.isfinite(x[i]) else np.nan
+        return y.astype(x.dtype)
 
 
-def evaluate(
-    f: Callable[..., list[int]], *arrays: np.ndarray, chunk: int = 16384
-) -> np.ndarray:
+def evaluate(f: Callable[..., list[int]], *arrays: np.ndarray, chunk: int = 16384) -> np.ndarray:
     """A function of `FUNCTIONS` over arrays; in chunks, so that temporaries stay in the cache."""
     p, nodes, outs = expand(f, [a.dtype for a in arrays])
     pieces = []

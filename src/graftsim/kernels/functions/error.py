@@ -18,9 +18,9 @@ def _centred(m: Real, name: str, x: int) -> int:
 
 
 def _near(m: Real, x: int) -> int:
-    """erf x - x for |x| <= 1/2."""
+    """erf x for |x| <= 1/2."""
     z = m.mul(x, x)
-    return m.mul(x, m.poly("erf", z, m.mul(z, z)))
+    return m.fma(x, m.poly("erf", z, m.mul(z, z)), x)
 
 
 def _complement(m: Real, a: int) -> int:
@@ -59,8 +59,8 @@ def _complement(m: Real, a: int) -> int:
 def erf(m: Real, x: int) -> int:
     """x + x P(x²) up to 1/2, 1 - erfc |x| above. Within 1.2 ulp."""
     a = m.abs(x)
-    near = m.add(a, _near(m, a))
-    return m.signed(m.where(m.lt(a, 0.5), near, m.sub(1.0, _complement(m, a))), x)
+    far = m.sub(1.0, _complement(m, a))
+    return m.signed(m.where(m.lt(a, 0.5), _near(m, a), far), x)
 
 
 def erfc(m: Real, x: int) -> int:
@@ -68,8 +68,7 @@ def erfc(m: Real, x: int) -> int:
     a = m.abs(x)
     far = _complement(m, a)
     far = m.where(m.lt(x, 0.0), m.sub(2.0, far), far)
-    near = m.sub(1.0, m.add(x, _near(m, x)))
-    return m.where(m.lt(a, 0.5), near, far)
+    return m.where(m.lt(a, 0.5), m.sub(1.0, _near(m, x)), far)
 
 
 def erf_inv(m: Real, x: int) -> int:

@@ -60,11 +60,15 @@ def _less_one(m: Real, x: int, offset: int, careful: bool = False) -> tuple[int,
 
 
 def expm1(m: Real, x: int) -> int:
-    """2^k (exp r - 1) + (2^k - 1), at half size so that k = bias + 1 has a float. Within 1.6 ulp."""
+    """2^k (exp r - 1) + (2^k - 1), at half size, so that k = bias + 1 has a float.
+
+    Within 1.6 ulp.
+    """
     inside = m.above(m.below(x, m.pick(89.0, 710.0)), m.pick(-18.0, -38.0))
     q, half = _less_one(m, inside, m.bias - 1, careful=True)
     y = m.fma(q, half, m.sub(half, 0.5))
-    return m.signed(m.add(y, y), x)
+    # Also minus zero, and numbers whose half would be subnormal.
+    return m.where(m.lt(m.abs(x), 2.0 ** -(m.mantissa + 2)), x, m.add(y, y))
 
 
 def logistic(m: Real, x: int) -> int:
@@ -106,7 +110,9 @@ def sinh(m: Real, x: int) -> int:
     r, c, s, up, down = _hyperbolic(m, x)
     cosh_k, sinh_k = m.add(up, down), m.sub(up, down)
     y = m.add(sinh_k, m.fma(r, cosh_k, m.fma(c, sinh_k, m.mul(s, cosh_k))))
-    return m.signed(m.add(y, y), x)
+    # As in expm1.
+    y = m.where(m.lt(m.abs(x), 2.0 ** -(m.mantissa // 2 + 2)), x, m.add(y, y))
+    return m.signed(y, x)
 
 
 def cosh(m: Real, x: int) -> int:
