@@ -216,7 +216,7 @@ FITS: dict[str, Fit] = {
     # erf⁻¹ x = x P(w - centre) for w = -log(1 - x²) < 5, and x P(sqrt(w) - centre) above
     "erf_inv": Fit(
         moved("erf_inv", erfinv_ratio), moved("erf_inv", lambda w: 1 / erfinv_ratio(w)),
-        -CENTRES["erf_inv"], 5.0001 - CENTRES["erf_inv"], 11, 23),
+        -CENTRES["erf_inv"], 5.0001 - CENTRES["erf_inv"], 12, 25),
     "erf_inv far f32": Fit(
         moved("erf_inv far f32", lambda s: erfinv_ratio(s * s)),
         moved("erf_inv far f32", lambda s: 1 / erfinv_ratio(s * s)),

@@ -67,7 +67,9 @@ def common_patterns(*trees: Any) -> list[np.ndarray | None]:
         patterns = [_pattern(x) for x in leaves]
         known = patterns[0]
         for other in patterns[1:]:
-            known = None if known is None or other is None else np.where(known == other, known, np.nan)
+            known = (
+                None if known is None or other is None else np.where(known == other, known, np.nan)
+            )
         out.append(known)
     return out
 

@@ -119,8 +119,8 @@ class Simulator(eqx.Module):
         `record` names variables to keep, with rows in brackets if wanted: `joint.tau[knee]`.
         `backend`: "kernel" (this package's compiler, on the CPU; `jax.vmap` fills its lanes),
         "xla", or "auto": kernels on the CPU, XLA elsewhere and for what kernels do not know.
-        Raises KernelError: "kernel" was asked for and cannot be; ModelError: neither or both of controls and steps, wrong shape; VariableError: a
-        name that does not exist.
+        Raises KernelError: "kernel" was asked for and cannot be; ModelError: neither or both of
+        controls and steps, wrong shape; VariableError: a name that does not exist.
         """
         if (controls is None) == (steps is None):
             raise ModelError("rollout needs either controls [steps, nu] or a number of steps.")

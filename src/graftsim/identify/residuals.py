@@ -77,9 +77,7 @@ def simulate(
         qd0 = qd0 + local[tree.nv :]
     # Lagged actuators start settled on the first command.
     state = State(q=q0, qd=qd0, act=settled_act(actuator, window.controls[0]))
-    return scan_steps(
-        simulator, state, window.controls, setup.sensors.needs, checkpoint=kernel
-    )
+    return scan_steps(simulator, state, window.controls, setup.sensors.needs, checkpoint=kernel)
 
 
 def read_along(

@@ -159,7 +159,8 @@ def readings(
 ) -> list[Float[Array, "t d"]]:
     """What each sensor reads at each instant of a motion, before its delay.
 
-    The instants go side by side, or `one_by_one` as kernels want them. `recorded` has the variables of `Sensors.needs`, on the same instants.
+    The instants go side by side, or `one_by_one` as kernels want them. `recorded` has the
+    variables of `Sensors.needs`, on the same instants.
     """
 
     def instant(q: Array, qd: Array, recorded: Mapping[str, Array]) -> list[Array]:

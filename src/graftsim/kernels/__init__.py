@@ -52,9 +52,7 @@ class CompiledFunction:
         return self.function.code(batched, True).operations
 
 
-def compile(
-    f: Any, *examples: Any, known: Sequence[Any] | None = None
-) -> CompiledFunction:
+def compile(f: Any, *examples: Any, known: Sequence[Any] | None = None) -> CompiledFunction:
     """Kernel of a function of one simulation.
 
     examples: arguments (any pytrees of arrays) that give shapes and types. known: as the

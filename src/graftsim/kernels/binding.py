@@ -84,16 +84,17 @@ def _on_cpu(
     many = size is not None and size > 1
     code = function.code(batched, many)
     tiles = 1 if size is None else -(-size // code.lanes)
-    operands = [_operand(*each, size, tiles, code.lanes) for each in zip(args, batched, code.used)]
+    operands = [
+        _operand(x, own, used, size, tiles, code.lanes)
+        for x, own, used in zip(args, batched, code.used, strict=True)
+    ]
     shapes = [
         jax.ShapeDtypeStruct((tiles, int(np.prod(a.shape, dtype=np.int64)), code.lanes), a.dtype)
         for a in function.out_avals
     ]
     table = launch_table(code, tiles, threads)
     outs = _foreign(code, shapes)(table, *operands, *code.constants)
-    return [
-        _from_tiles(y, size, a.shape) for y, a in zip(outs, function.out_avals, strict=True)
-    ]
+    return [_from_tiles(y, size, a.shape) for y, a in zip(outs, function.out_avals, strict=True)]
 
 
 def _foreign(code: Code, shapes: list[Any]) -> Any:
@@ -176,9 +177,7 @@ def _transpose(
         for c, a in zip(cotangents, function.out_avals, strict=True)
     ]
     # Tangents that are not asked for are not computed.
-    asked = tuple(
-        k for k, a in zip(where, args[n:], strict=True) if ad.is_undefined_primal(a)
-    )
+    asked = tuple(k for k, a in zip(where, args[n:], strict=True) if ad.is_undefined_primal(a))
     results = kernel_p.bind(
         *args[:n], *cts, function=primal.cotangent(asked),
         batched=(*batched[:n], *(size is not None for _ in cts)), size=size, threads=threads,
@@ -203,9 +202,7 @@ def _batch(
     args: Sequence[Any], dims: Sequence[Any], *, batched: tuple[bool, ...], size: int | None,
     **params: Any,
 ) -> tuple[list[Any], list[int]]:  # fmt: skip
-    count = next(
-        a.shape[d] for a, d in zip(args, dims, strict=True) if d is not None
-    )
+    count = next(a.shape[d] for a, d in zip(args, dims, strict=True) if d is not None)
     new, flags = [], []
     for x, d, own in zip(args, dims, batched, strict=True):
         mapped = d is not None

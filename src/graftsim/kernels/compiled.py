@@ -172,7 +172,9 @@ class Function:
             if p.ops[n] == "load" and p.args[n][1].role == "input"
         }
         used = tuple(k in read for k in range(len(self.in_avals)))
-        return Code(name, module.lanes, tuple(module.sizes), scratch, tuple(extra), operations, used)
+        return Code(
+            name, module.lanes, tuple(module.sizes), scratch, tuple(extra), operations, used
+        )
 
 
 _REGISTERED: set[str] = set()
@@ -186,7 +188,9 @@ def _register(name: str, address: int) -> None:
     new = ctypes.pythonapi.PyCapsule_New
     new.restype = ctypes.py_object
     new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    jax.ffi.register_ffi_target(name, new(address, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu")
+    jax.ffi.register_ffi_target(
+        name, new(address, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu"
+    )
     _REGISTERED.add(name)
 
 

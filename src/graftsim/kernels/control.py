@@ -22,7 +22,7 @@ STATE = 1024
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
-      "custom_vjp_call_jaxpr", "checkpoint", "remat", "remat2", "custom_lin", "run_state")  # fmt: skip
+      "custom_vjp_call_jaxpr", "checkpoint", "remat", "remat2")  # fmt: skip
 def _call(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     inner = params.get("jaxpr", params.get("call_jaxpr", params.get("fun_jaxpr")))
     if hasattr(inner, "jaxpr"):
@@ -53,12 +53,11 @@ class Carry:
             else:
                 self.memory.append(None)
                 self.inits.append(t.arrays.explode(x))
-        scalars = [x.ravel() for x, m in zip(self.inits, self.memory, strict=True) if m is None]
+        scalars = [x.ravel() for x in self.inits if not isinstance(x, Pull)]
         self.scalars: list[int] = np.concatenate([*scalars, np.zeros(0, np.int64)]).tolist()
         p = self.p
         self.belief = [
-            "same" if p.is_const(n) else "uniform" if p.uniform[n] else "free"
-            for n in self.scalars
+            "same" if p.is_const(n) else "uniform" if p.uniform[n] else "free" for n in self.scalars
         ]
         self.phis: list[int] = []
 
@@ -289,7 +288,9 @@ def _while(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
         values = carry.enter()
         # The test is the head of the body; a finished lane keeps its values.
         going = int(
-            t.arrays.explode(t.closed(params["cond_jaxpr"], [*test_consts, *values])[0]).reshape(-1)[0]
+            t.arrays.explode(t.closed(params["cond_jaxpr"], [*test_consts, *values])[0]).reshape(
+                -1
+            )[0]
         )
         if ambient is not None:
             going = p.band(going, ambient)
@@ -299,9 +300,7 @@ def _while(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
         outs = t.closed(params["body_jaxpr"], [*body_consts, *values])
         t.mask = ambient
         if not uniform:
-            outs = [
-                _choose(t, going, new, old) for new, old in zip(outs, values, strict=True)
-            ]
+            outs = [_choose(t, going, new, old) for new, old in zip(outs, values, strict=True)]
         nexts, arrays = carry.nexts(outs)
         if carry.holds(nexts, diverges=not uniform):
             break
@@ -320,6 +319,7 @@ def _while(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
 def _choose(t: Interpreter, c: int, a: Value, b: Value) -> Value:
     """a where c, else b; a scalar condition."""
     if isinstance(a, Pull) or isinstance(b, Pull):
+
         def at(i: Index) -> int:
             return t.p.select(c, t.arrays.at(a, i), t.arrays.at(b, i))
 

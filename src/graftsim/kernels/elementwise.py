@@ -153,7 +153,9 @@ _register("integer_pow", lambda p, params: each(lambda a: power(p, a, params["y"
 _register(
     "round",
     lambda p, params: each(
-        (lambda a: p.rint(a)) if int(params["rounding_method"]) == 1 else (lambda a: round_away(p, a))
+        (lambda a: p.rint(a))
+        if int(params["rounding_method"]) == 1
+        else (lambda a: round_away(p, a))
     ),
 )
 
@@ -163,11 +165,14 @@ def _pow(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[An
     p = t.p
 
     def f(a: list[int], b: list[int]) -> list[int]:
-        if all(p.type(e)[0] == "i" for e in b) or all(
-            p.is_const(e) and p.value(e) == int(p.value(e)) and abs(p.value(e)) <= 16
-            for e in b
-            if p.is_const(e) and np.isfinite(p.value(e))
-        ) and all(p.is_const(e) and np.isfinite(p.value(e)) for e in b):
+        if all(p.type(e)[0] == "i" for e in b) or (
+            all(
+                p.is_const(e) and p.value(e) == int(p.value(e)) and abs(p.value(e)) <= 16
+                for e in b
+                if p.is_const(e) and np.isfinite(p.value(e))
+            )
+            and all(p.is_const(e) and np.isfinite(p.value(e)) for e in b)
+        ):
             if all(p.is_const(e) for e in b):
                 return [power(p, x, int(p.value(e))) for x, e in zip(a, b, strict=True)]
             b = [p.convert(e, p.type(x)) for x, e in zip(a, b, strict=True)]

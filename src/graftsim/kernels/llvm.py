@@ -254,7 +254,7 @@ class Module:
 
     def fresh_segment(self) -> None:
         """What was at hand is not any more."""
-        self.here: dict[tuple[int, bool], str] = {}
+        self.here: dict[tuple[Any, bool], str] = {}
 
     def _emit(self) -> str:
         p = self.p
@@ -416,7 +416,7 @@ class _Emitter:
     def _times_reciprocal(self, divisor: int, values: list[str], type: str, uniform: bool) -> str:
         m = self.m
         t = m.vector(type, uniform)
-        key = (-1 - divisor, uniform)
+        key = (("reciprocal", divisor), uniform)
         if key not in m.here:
             one = m.literal(1.0, type, uniform)
             r = m.name()
@@ -477,9 +477,7 @@ class _Emitter:
         lanes = "" if uniform or self.m.lanes == 1 else f"v{self.m.lanes}"
         return lanes + type.replace("u", "i")
 
-    def _intrinsic(
-        self, out: str, name: str, values: list[str], type: str, uniform: bool
-    ) -> None:
+    def _intrinsic(self, out: str, name: str, values: list[str], type: str, uniform: bool) -> None:
         m, t = self.m, self.m.vector(type, uniform)
         name = f"llvm.{name}.{self._suffix(type, uniform)}"
         m.declare(name, t, *[t] * len(values))
@@ -489,7 +487,9 @@ class _Emitter:
         m = self.m
         a, b = m.vector(was, uniform), m.vector(type, uniform)
         if was[0] == "f" and type[0] != "f":
-            name = f"llvm.fpto{type[0].replace('i', 's')}i.sat.{self._suffix(type, uniform)}.{self._suffix(was, uniform)}"
+            word = "fptoui" if type[0] == "u" else "fptosi"
+            suffixes = f"{self._suffix(type, uniform)}.{self._suffix(was, uniform)}"
+            name = f"llvm.{word}.sat.{suffixes}"
             m.declare(name, b, a)
             m.line(f"{out} = call {b} @{name}({a} {value})")
             return
@@ -512,7 +512,7 @@ class _Emitter:
         b = b.base or b
         if b.role == "work":
             return m.place_work(b)
-        key = (-1 - b.number, None)
+        key = (("base", b.number), True)
         if key in m.here:
             return m.here[key]
         a, ptr = m.name(), m.name()
@@ -630,9 +630,7 @@ class _Emitter:
             type = p.types[s.xs[k]]
             out = m.name()
             zero = m.literal(0, type, uniform)
-            m.line(
-                f"{out} = phi {m.vector(type, uniform)} [ {zero}, %{before} ], [ {z}, %{rare} ]"
-            )
+            m.line(f"{out} = phi {m.vector(type, uniform)} [ {zero}, %{before} ], [ {z}, %{rare} ]")
             outs.append(out)
         for k, out in zip(kept, outs, strict=True):
             m.define(s.results[k], out)
@@ -690,9 +688,7 @@ class _Emitter:
         m._walk(tile, self)
         m.line("%tilenext = add i64 %tile, 1")
         m.line("%tiledone = icmp eq i64 %tilenext, %end")
-        m.lines.insert(
-            spot, f"  %tile = phi i64 [ %begin, %{before} ], [ %tilenext, %{m.block} ]"
-        )
+        m.lines.insert(spot, f"  %tile = phi i64 [ %begin, %{before} ], [ %tilenext, %{m.block} ]")
         m.line(f"br i1 %tiledone, label %{after}, label %{head}")
         m.start(after)
         m.fresh_segment()
@@ -725,16 +721,12 @@ class _Emitter:
             m.fresh_segment()
             m._walk(s.test, self)
         nexts = [m.operand(s.nexts[k], p.uniform[s.phis[k]]) for k in kept]
-        exported = {
-            r: m.operand(n, p.uniform[n]) for r, n in s.exports.items() if r in live
-        }
+        exported = {r: m.operand(n, p.uniform[n]) for r, n in s.exports.items() if r in live}
         phis = []
         if s.counter >= 0 and s.test is None:
             step = m.name()
             m.line(f"{step} = add i64 {names[s.counter]}, 1")
-            phis.append(
-                f"  {names[s.counter]} = phi i64 [ 0, %{before} ], [ {step}, %{m.block} ]"
-            )
+            phis.append(f"  {names[s.counter]} = phi i64 [ 0, %{before} ], [ {step}, %{m.block} ]")
         for k, init, following in zip(kept, inits, nexts, strict=True):
             phi = s.phis[k]
             phis.append(

@@ -62,9 +62,7 @@ def assemble(text: str, fast: bool = True) -> tuple[int, str]:
             cpu=cpu, features=features, opt=2 if fast else 0
         )
         engine = llvm.create_mcjit_compiler(module, target)
-        engine.set_object_cache(
-            lambda _, code: disk.write(key, code), lambda _: disk.read(key)
-        )
+        engine.set_object_cache(lambda _, code: disk.write(key, code), lambda _: disk.read(key))
         engine.finalize_object()
         _ENGINES.append(engine)
         _ADDRESSES[key] = engine.get_function_address("handler")

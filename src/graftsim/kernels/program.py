@@ -127,7 +127,7 @@ class Library:
 
 
 class Program:
-    """Builder and container. Regions: `root` runs once a call, `tile` once for each set of lanes."""
+    """Builder and container. `root` runs once a call, `tile` once for each set of lanes."""
 
     def __init__(self) -> None:
         self.ops: list[str] = []
@@ -180,10 +180,11 @@ class Program:
         region = self.region
         target = region
         while region is not deepest:
+            assert region.parent is not None
             if region.loop:
                 target = region.parent
-            region = region.parent  # type: ignore[assignment]
-        return target  # type: ignore[return-value]
+            region = region.parent
+        return target
 
     def node(self, op: str, args: tuple[int, ...], type: str, key: Any = None) -> int:
         """Node of a pure operation, shared with an equal one that is in scope."""
@@ -202,9 +203,9 @@ class Program:
             found = r.memo.get(key)
             if found is not None:
                 return found
-            if r is deepest:
+            if r is deepest or r.parent is None:
                 break
-            r = r.parent  # type: ignore[assignment]
+            r = r.parent
         n = self._append(op, args, type, target, same)
         target.memo[key] = n
         target.items.append(n)
@@ -298,9 +299,9 @@ class Program:
                 return self._fold("div", (a, b), t)
             if v == 1:
                 return a
-            if t[0] == "f" and v != 0 and math.isfinite(1 / v) and abs(v) < 1e30:
-                if math.frexp(v)[0] in (0.5, -0.5):
-                    return self.mul(a, self.const(1 / v, t))
+            if t[0] == "f" and abs(math.frexp(v)[0]) == 0.5 and 1e-30 < abs(v) < 1e30:
+                # The reciprocal of a power of two is exact.
+                return self.mul(a, self.const(1 / v, t))
         elif t[0] == "f":
             if ops[a] == "const" and args[a][0] == 0:
                 return a
@@ -315,10 +316,10 @@ class Program:
     def _hoists(self, a: int, b: int) -> bool:
         """Would 1 / b leave a loop in which a stays?"""
         r, outer = self.regions[a], self.regions[b]
-        while r.depth > outer.depth:
+        while r.depth > outer.depth and r.parent is not None:
             if r.loop:
                 return True
-            r = r.parent  # type: ignore[assignment]
+            r = r.parent
         return False
 
     def fma(self, a: int, b: int, c: int) -> int:
@@ -587,7 +588,7 @@ def _shift(a: Any, b: Any, unsigned: bool) -> Any:
 
 
 def _divide(a: Any, b: Any) -> Any:
-    return a / b if a.dtype.kind == "f" else a.dtype.type(int(math.trunc(a / b)))
+    return a / b if a.dtype.kind == "f" else a.dtype.type(math.trunc(a / b))
 
 
 _EVALUATE: dict[str, Callable[..., Any]] = {

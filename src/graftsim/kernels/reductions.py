@@ -45,8 +45,8 @@ def _reduction(name: str, f: Callable[[Program, int, int], int], start: Callable
             out = np.empty(avals[0].shape, dtype=np.int64)
             for where in np.ndindex(*out.shape):
                 terms = flat[where].tolist()
-                out[where] = tree(lambda a, b: f(p, a, b), terms) if terms else p.const(
-                    start(type), type
+                out[where] = (
+                    tree(lambda a, b: f(p, a, b), terms) if terms else p.const(start(type), type)
                 )
             return [out]
         return [_reduce_loops(t, x, axes, avals[0].shape, type, f, start(type))]
@@ -189,7 +189,7 @@ def _dot_general(t: Interpreter, params: dict[str, Any], xs: list[Value], avals:
 
 def _product(p: Program, A: np.ndarray, B: np.ndarray, type: str) -> np.ndarray:
     """Batched A B^T, unrolled; known zeros cost nothing, not even here."""
-    n, rows, K = A.shape
+    n, rows, _ = A.shape
     cols = B.shape[1]
     zero = p.const(0, type)
     mul, add = p.mul, p.add

@@ -16,9 +16,7 @@ Place = Callable[[Index], int]
 
 def remap(x: Pull, shape: Sequence[int], index: Callable[[Index], Index]) -> Pull:
     """View of a pulled array through an index map."""
-    return Pull(
-        tuple(shape), x.type, lambda i: x.at(index(i)), view=x.view, parameter=x.parameter
-    )
+    return Pull(tuple(shape), x.type, lambda i: x.at(index(i)), view=x.view, parameter=x.parameter)
 
 
 @rule("transpose")
@@ -155,7 +153,8 @@ def concatenate(t: Interpreter, xs: list[Value], axis: int, aval: Any) -> Value:
 def _stack(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     axis = params["axis"]
     parts = [
-        reshape(t, x, (*x.shape[:axis], 1, *x.shape[axis:])) if isinstance(x, Pull)
+        reshape(t, x, (*x.shape[:axis], 1, *x.shape[axis:]))
+        if isinstance(x, Pull)
         else np.expand_dims(x, axis)
         for x in xs
     ]

@@ -20,7 +20,7 @@ from graftsim.errors import KernelError
 from graftsim.kernels.arrays import EXPLODE, Arrays, Pull, Value
 from graftsim.kernels.program import TYPES, Program
 
-Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], list[Value]]
+Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], Sequence[Value]]
 RULES: dict[str, Rule] = {}
 
 
@@ -61,9 +61,9 @@ class Interpreter:
         """Value of a constant array."""
         x = np.asarray(value)
         # Zeros and ones make code small; other numbers in bulk (weights) would make it large.
-        if x.size > 256 and self.on_constant is not None:
-            if np.isin(x, (0, 1, -1)).mean() < 0.3:
-                return self.on_constant(x)
+        bulk = x.size > 256 and np.isin(x, (0, 1, -1)).mean() < 0.3
+        if bulk and self.on_constant is not None:
+            return self.on_constant(x)
         return self.arrays.constant(x, type_of(x))
 
     def run(self, jaxpr: Any, consts: Sequence[Value], args: Sequence[Value]) -> list[Value]:
@@ -136,4 +136,3 @@ def trace(f: Callable[..., Any], examples: Sequence[Any]) -> tuple[Any, Any]:
     shapes = [jax.ShapeDtypeStruct(np.shape(x), jax.numpy.result_type(x)) for x in examples]
     closed, out = jax.make_jaxpr(f, return_shape=True)(*shapes)
     return closed, jax.tree.structure(out)
-

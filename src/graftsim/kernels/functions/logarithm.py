@@ -73,7 +73,7 @@ def log1p(m: Real, x: int) -> int:
     return m.where(m.lt(m.abs(x), 2.0 ** -(m.mantissa + 2)), x, y)
 
 
-def _rough_inverse(m: Real, a: int) -> int:
+def rough_inverse(m: Real, a: int) -> int:
     """0.94 / a within 7 percent: the exponent changes its sign, the mantissa runs backwards."""
     return m.mul(m.real(m.p.sub(m.integer(2 * m.bias << m.mantissa), m.bits(a))), 0.94)
 
@@ -92,8 +92,8 @@ def asinh(m: Real, x: int) -> int:
     u = m.add(a, q)
     added = m.sub(a, m.sub(u, q))
     squared = m.sub(m.fma(a, a, m.sub(1.0, v)), m.fma(q, q, m.neg(v)))
-    rest = m.fma(m.mul(squared, 0.5), _rough_inverse(m, q), added)
-    rest = m.mul(rest, _rough_inverse(m, u))
+    rest = m.fma(m.mul(squared, 0.5), rough_inverse(m, q), added)
+    rest = m.mul(rest, rough_inverse(m, u))
     large = _log_of(m, a, u, rest)
     y = m.where(m.lt(a, 0.5), small, large)
     return m.signed(m.where(m.lt(a, math.inf), y, a), x)

@@ -36,7 +36,7 @@ def cbrt(m: Real, x: int) -> int:
     number = m.count(m.right(m.bits(a), drop), power)
     start = float(round((4 * m.bias / 3 - 0.0997) * 2.0 ** (m.mantissa - drop)))
     w = m.real(m.left(m.bits(m.fma(number, -1 / 3, power + start)), drop))
-    e = m.fma(m.mul(m.mul(a, w), m.mul(w, w)), -1.0, 1.0)
+    e = m.fma(m.neg(m.mul(a, w)), m.mul(w, w), 1.0)
     w = m.fma(m.mul(w, e), m.horner(_THIRD[: int(m.pick(2, 4))], e), w)
     y = m.mul(m.mul(a, w), w)
     e = m.fma(m.neg(y), w, 1.0)
