@@ -13,9 +13,13 @@ from pathlib import Path
 
 import jax
 
+MESSAGE = (
+    "a kernel found no memory for its work: fewer steps, threads or simulations at once need less"
+)
 HEAD = 3  # numbers before the program's own sizes
 
 _TEXT = """
+@message = internal constant [{length} x i8] c"{message}\\00"
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
@@ -75,6 +79,24 @@ run:
   %total = mul i64 %bytes, %threads
   %scratch = call ptr @aligned_alloc(i64 64, i64 %total)
   %single = icmp sle i64 %threads, 1
+  %refused = icmp eq ptr %scratch, null
+  br i1 %refused, label %full, label %start
+full:
+  %error = alloca [4 x i64]
+  store i64 32, ptr %error
+  %x1 = getelementptr i64, ptr %error, i64 1
+  store ptr null, ptr %x1
+  %x2 = getelementptr i64, ptr %error, i64 2
+  store ptr @message, ptr %x2
+  %x3 = getelementptr i64, ptr %error, i64 3
+  store i64 8, ptr %x3
+  %f1 = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %f1
+  %f2 = getelementptr i8, ptr %api, i64 48
+  %maker = load ptr, ptr %f2
+  %failure = call ptr %maker(ptr %error)
+  ret ptr %failure
+start:
   br i1 %single, label %alone, label %fork
 alone:
   call void @kernel(ptr %buffers, ptr %sizes, ptr %scratch, i64 0, i64 %tiles)
@@ -166,5 +188,11 @@ def handler_text(inputs: int, outputs: int) -> str:
         ]
     major, minor = api_version()
     return _TEXT.format(
-        major=major, minor=minor, count=max(inputs + outputs, 1), gather="\n".join(lines), head=HEAD
+        major=major,
+        minor=minor,
+        count=max(inputs + outputs, 1),
+        gather="\n".join(lines),
+        head=HEAD,
+        message=MESSAGE,
+        length=len(MESSAGE) + 1,
     )
