@@ -80,7 +80,10 @@ def _cos(m: Real, x: int) -> int:
 
 
 def _tan(m: Real, x: int) -> int:
-    """tan r = r + r z P(z), with r to twice the precision; -1 / tan r in odd quadrants."""
+    """tan r = r + r z P(z), with r to twice the precision; -1 / tan r in odd quadrants.
+
+    Within 1.8 ulp.
+    """
     reduced = _Reduced(m, x)
     r, rest = reduced.twofold()
     z = m.mul(r, r)
