@@ -18,7 +18,7 @@ from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity, v
 from graftsim.model.model import Model
 from graftsim.model.tree import Tree
 from graftsim.solvers.small import solve
-from graftsim.spatial.vectors import apply, cross_force
+from graftsim.spatial.vectors import apply, cross_force, mirror
 from graftsim.taps import OFF, Tapper
 
 
@@ -80,7 +80,7 @@ def aba(
             pa = assemble([g.bias_through(c_level) for g in groups], places)
             X_d = rows(X, index)
             Xt_d = jnp.swapaxes(X_d, -1, -2)
-            I_A, p_A = Xt_d @ Ia @ X_d, apply(Xt_d, pa)
+            I_A, p_A = mirror(Xt_d @ Ia @ X_d), apply(Xt_d, pa)
 
     # Pass 3, from the roots outwards: accelerations, with the base accelerating against gravity.
     a_base = jnp.concatenate([jnp.zeros_like(m.model.world.gravity), -m.model.world.gravity])
@@ -141,7 +141,7 @@ class _Group:
         """I_a = I_A - U D^-1 U^T: what the parent feels through the joint."""
         if self.n == 0:
             return self.I_A
-        return self.I_A - jnp.einsum("kni,knj->kij", self.U, self.Dinv_U)
+        return mirror(self.I_A - jnp.einsum("kni,knj->kij", self.U, self.Dinv_U))
 
     def bias_through(self, c_level: Float[Array, "l 6"]) -> Float[Array, "k 6"]:
         """p_a = p_A + I_a c + U D^-1 u."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.spatial.rotation import cross
@@ -25,3 +26,12 @@ def cross_force(v: Float[Array, "*b 6"], f: Float[Array, "*b 6"]) -> Float[Array
 def apply(I: Float[Array, "*b 6 6"], v: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
     """I @ v over leading axes."""
     return jnp.einsum("...ij,...j->...i", I, v)
+
+
+def mirror(M: Float[Array, "*b n n"]) -> Float[Array, "*b n n"]:
+    """Symmetric matrix from the upper triangle: for a product that is symmetric but for rounding.
+
+    What would compute the lower triangle then has no reader, and compilers drop it.
+    """
+    n = M.shape[-1]
+    return jnp.where(np.tri(n, dtype=bool).T, M, jnp.swapaxes(M, -1, -2))
