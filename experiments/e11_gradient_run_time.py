@@ -9,8 +9,8 @@ Everything runs on one thread, medians of 7 unless the table says otherwise; a c
 part of a time. Compilation is cold, and tracing is part of it. Differences are one-sided: "loop"
 evaluates one after the other, "lanes" all at once under `jax.vmap`. A single reverse sweep leaves a
 kernel's vector lanes idle, differences in lanes do not: what both cost when the lanes are full is
-measured with 64 gradients at once. A fall of 5000 steps is chaotic; differences are no reference
-for its end, so (ii') is compared with them over 200 steps, and kernels with XLA over 5000.
+measured with 64 gradients at once. Over 5000 steps (ii') bends so quickly that central differences
+need a step of 1e-5 to be a reference; 1e-3 does elsewhere.
 """
 
 import os
@@ -210,9 +210,8 @@ METHODS: dict[str, Callable[[Loss], Loss]] = {
 }
 
 
-def central(f: Loss, x: jax.Array) -> np.ndarray:
+def central(f: Loss, x: jax.Array, h: float = 1e-3) -> np.ndarray:
     """Gradient by fourth-order central differences."""
-    h = 1e-3
     values = jax.jit(jax.vmap(jax.vmap(f)))(
         x + h * jnp.array([-2.0, -1.0, 1.0, 2.0])[:, None, None] * jnp.eye(x.size)
     )
@@ -250,32 +249,35 @@ def build(make: Callable[[], Loss], x: jax.Array) -> tuple[Loss, float]:
     return compiled, time.perf_counter() - began
 
 
-def median_seconds(run: Loss, x: jax.Array, repeats: int = REPEATS) -> float:
-    """Median time of a call that is warm; short calls are timed several together."""
-    jax.block_until_ready(run(x))
-    calls, taken = 1, []
-    while len(taken) < repeats:
+def median_seconds(runs: list[Loss], x: jax.Array, repeats: int = REPEATS) -> list[float]:
+    """Median times of warm calls. The runs take turns, so that a busy moment of the machine does
+    not fall on one of them; short calls are timed several together."""
+
+    def seconds(run: Loss, calls: int) -> float:
         began = time.perf_counter()
         for _ in range(calls):
             jax.block_until_ready(run(x))
-        seconds = time.perf_counter() - began
-        if not taken and seconds < 2e-3 and calls < 1000:
-            calls = min(1000, calls * max(2, int(3e-3 / seconds)))
-            continue
-        taken.append(seconds / calls)
-    return statistics.median(taken)
+        return (time.perf_counter() - began) / calls
+
+    for run in runs:
+        jax.block_until_ready(run(x))
+    calls = [max(1, min(1000, int(5e-3 / seconds(run, 1)))) for run in runs]
+    taken = [[seconds(*each) for each in zip(runs, calls, strict=True)] for _ in range(repeats)]
+    return [statistics.median(times) for times in zip(*taken, strict=True)]
 
 
-def compiled(of: Task, reference: np.ndarray | None) -> Iterator[Timing]:
+def compiled(of: Task, reference: np.ndarray) -> list[Timing]:
     """Every method on every engine."""
+    rows, runs = [], []
     for method, derive in METHODS.items():
         for engine, make in of.engines.items():
             run, seconds = build(lambda d=derive, m=make: d(m()), of.at)
-            error = None
-            if reference is not None and method != "value":
-                error = apart(run(of.at), reference)
-            took = median_seconds(run, of.at)
-            yield Timing(of.name, method, engine, seconds, took, error)
+            error = None if method == "value" else apart(run(of.at), reference)
+            rows.append(Timing(of.name, method, engine, seconds, 0.0, error))
+            runs.append(run)
+    for row, took in zip(rows, median_seconds(runs, of.at), strict=True):
+        row.run_s = took
+    return rows
 
 
 def uncompiled(of: Task, note: str, reference: np.ndarray) -> Iterator[Timing]:
@@ -284,7 +286,7 @@ def uncompiled(of: Task, note: str, reference: np.ndarray) -> Iterator[Timing]:
         for method in (LOOP, REVERSE):
             run = METHODS[method](of.loss)
             error = apart(run(of.at), reference)
-            took = median_seconds(run, of.at)
+            took = median_seconds([run], of.at)[0]
             yield Timing(of.name, method, UNCOMPILED, None, took, error, note)
 
 
@@ -295,18 +297,23 @@ def extrapolated_chain() -> Iterator[Timing]:
     with jax.disable_jit():
         for method in (LOOP, REVERSE):
             short, long = (
-                median_seconds(METHODS[method](chain_loss(n)), CHAIN_AT, 3) for n in EAGER_CHAIN
+                median_seconds([METHODS[method](chain_loss(n))], CHAIN_AT, 3)[0]
+                for n in EAGER_CHAIN
             )
             took = short + (long - short) / (more - few) * (CHAIN_STEPS - few)
             yield Timing("(ii')", method, UNCOMPILED, None, took, None, note)
 
 
-def batch_seconds(of: Task, method: str) -> float:
-    """Seconds a gradient on kernels when BATCH of them, at different points, are wanted at once."""
+def batch_ratio(of: Task) -> float:
+    """Kernels, differences in lanes against reverse, when BATCH gradients are wanted at once."""
     noise = 1 + 0.01 * np.random.default_rng(0).standard_normal((BATCH, of.at.size))
     points = of.at * jnp.asarray(noise)
-    run, _ = build(lambda: jax.vmap(METHODS[method](of.engines["kernel"]())), points)
-    return median_seconds(run, points) / BATCH
+    runs = [
+        build(lambda m=method: jax.vmap(METHODS[m](of.engines["kernel"]())), points)[0]
+        for method in (LANES, REVERSE)
+    ]
+    lanes, reverse = median_seconds(runs, points)
+    return lanes / reverse
 
 
 def measure_memory(engine: str, checkpoint: bool) -> None:
@@ -474,7 +481,7 @@ def main() -> int:
     timings += uncompiled(net, "", slope)
     timings += compiled(net, slope)
     timings += extrapolated_chain()
-    timings += compiled(chain, None)
+    timings += compiled(chain, central(chain.loss, CHAIN_AT, 1e-5))
     slope = central(eager_pendulum.loss, PENDULUM_AT)
     eager = list(uncompiled(eager_pendulum, f"{EAGER_PENDULUM} steps", slope))
     timings += eager
@@ -483,11 +490,11 @@ def main() -> int:
     for of, target in ((net, 5.0), (chain, 1.0), (pendulum, 1.0)):
         ratios(figures, timings, of, target)
     for of in (chain, pendulum):
-        ratio = batch_seconds(of, LANES) / batch_seconds(of, REVERSE)
-        figures.at_least(f"{of.name}: {BATCH} gradients at once, lanes / reverse", ratio, 1.0)
+        name = f"{of.name}: {BATCH} gradients at once, lanes / reverse"
+        figures.at_least(name, batch_ratio(of), 1.0)
     for engine, make in eager_pendulum.engines.items():
         run, _ = build(lambda m=make: jax.grad(m()), PENDULUM_AT)
-        ratio = eager[1].run_s / median_seconds(run, PENDULUM_AT)
+        ratio = eager[1].run_s / median_seconds([run], PENDULUM_AT)[0]
         name = f"(iii), {EAGER_PENDULUM} steps: reverse not compiled / {engine}"
         figures.at_least(name, ratio, 100)
     for of in (net, short_chain, pendulum):
@@ -497,6 +504,7 @@ def main() -> int:
     figures.note("(ii'): kernel off XLA after 5000 steps", apart(ends["kernel"], ends["XLA"]))
     for t in timings:
         if t.problem == "(ii')" and t.method == REVERSE and t.compile_s is not None:
+            figures.note(f"(ii'): reverse, {t.engine}, off after 5000 steps", t.error or 0.0)
             figures.at_most(f"(ii'): reverse, {t.engine}, run", t.run_s, 60, "s")
     if Path("/proc/self/clear_refs").exists():
         for engine in chain.engines:
@@ -508,7 +516,9 @@ def main() -> int:
     one = network_task(1, options.seed)
     for engine in ("XLA", "kernel"):
         run, _ = build(lambda m=one.engines[engine]: jax.grad(m()), one.at)
-        figures.note(f"(i), one input: reverse, {engine}", 1e6 * median_seconds(run, one.at), "us")
+        figures.note(
+            f"(i), one input: reverse, {engine}", 1e6 * median_seconds([run], one.at)[0], "us"
+        )
 
     table(timings)
     picture(timings, options.out / "gradient_run_time.svg")

@@ -50,16 +50,37 @@ class Function:
     """
 
     def __init__(
-        self, f: Callable[..., Any], avals: Sequence[Any], known: Sequence[np.ndarray | None]
+        self,
+        f: Callable[..., Any],
+        avals: Sequence[Any],
+        known: Sequence[np.ndarray | None],
+        out_avals: Sequence[Any] | None = None,
     ) -> None:
-        self.closed, self.out_tree = trace(f, avals)
-        check(self.closed.jaxpr)
+        """Traced at once, or where the results are known already, when it is first needed."""
+        self._f = f
         self.known = tuple(known)
-        self.in_avals = [v.aval for v in self.closed.jaxpr.invars]
-        self.out_avals = list(self.closed.out_avals)
+        self.in_avals = list(avals)
+        self._traced: tuple[Any, Any] | None = None
+        self.out_avals = list(self.closed.out_avals if out_avals is None else out_avals)
         self._codes: dict[tuple[tuple[bool, ...], bool], Code] = {}
         self._derived: dict[tuple[str, tuple[int, ...]], Function] = {}
         self._lock = threading.RLock()
+
+    @property
+    def closed(self) -> Any:
+        """Its jaxpr."""
+        return self._trace()[0]
+
+    @property
+    def out_tree(self) -> Any:
+        """How its results are nested."""
+        return self._trace()[1]
+
+    def _trace(self) -> tuple[Any, Any]:
+        if self._traced is None:
+            self._traced = trace(self._f, self.in_avals)
+            check(self._traced[0].jaxpr)
+        return self._traced
 
     def __call__(self, *args: Any) -> list[Any]:
         """Evaluate by JAX itself."""
@@ -100,7 +121,9 @@ class Function:
             return jax.jvp(self._restricted(primals, where), chosen, tuple(args[n:]))[1]
 
         avals = [*self.in_avals, *(self.in_avals[k] for k in where)]
-        return Function(f, avals, [*self.known, *(None for _ in where)])
+        real = [a for a in self.out_avals if _real(a)]
+        # Reverse mode passes through here too, and never needs the trace.
+        return Function(f, avals, [*self.known, *(None for _ in where)], real)
 
     def _cotangent(self, where: tuple[int, ...]) -> Function:
         n = len(self.in_avals)

@@ -496,10 +496,14 @@ class Program:
         if not wanted:
             return zero
         statement = Library(name, [xs[i] for i in wanted], [where[i] for i in wanted])
-        same = all(self.uniform[a] for a in (*statement.xs, *statement.where))
+        needed = (*statement.xs, *statement.where)
+        here = self.region
+        self.region = self._place(max((self.regions[a] for a in needed), key=lambda r: r.depth))
+        same = all(self.uniform[a] for a in needed)
         for i in wanted:
             zero[i] = self.result(statement, self.types[xs[i]], same)
         self.region.items.append(statement)
+        self.region = here
         return zero
 
     def result(self, statement: Any, type: str, uniform: bool) -> int:

@@ -110,12 +110,16 @@ class Interpreter:
         )
 
 
-def check(jaxpr: Any) -> None:
-    """Raises KernelError for the first primitive or type that kernels do not know."""
+def check(jaxpr: Any, caller: str = "") -> None:
+    """Raises KernelError for the first primitive or type that kernels do not know.
+
+    `caller`: the line of a call, for what JAX has traced without lines of its own.
+    """
     for eqn in jaxpr.eqns:
+        where = _where(eqn) or caller
         if eqn.primitive.name not in RULES:
             raise KernelError(
-                f"Kernels do not know the primitive '{eqn.primitive.name}' ({_where(eqn)})."
+                f"Kernels do not know the primitive '{eqn.primitive.name}' ({where})."
             )
         for v in eqn.outvars:
             type_of(v.aval)
@@ -124,7 +128,7 @@ def check(jaxpr: Any) -> None:
                 inner = getattr(inner, "jaxpr", inner)
                 # Jaxprs that combine the elements of a scatter are read by its rule.
                 if hasattr(inner, "eqns") and not eqn.primitive.name.startswith("scatter"):
-                    check(inner)
+                    check(inner, where)
 
 
 def _where(eqn: Any) -> str:
