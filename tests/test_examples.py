@@ -107,6 +107,12 @@ def test_every_example_is_listed_and_tested():
         assert f"examples/{script.name}" in tested
 
 
+def test_many_simulations():
+    """Lanes of a kernel with their gradients: small swings are nearly linear."""
+    text = run("examples/08_many_simulations.py")
+    assert "released at 0.10 rad: -0.0773 rad after 1 s, slope -0.773" in text
+
+
 def test_tables_of_the_docs_are_those_of_the_code():
     """docs/gen_tables.py has been run since the catalogues changed."""
     run("docs/gen_tables.py", "--check")
