@@ -1,12 +1,11 @@
 """A thousand pendulums side by side: jax.vmap fills the vector lanes of one compiled kernel."""
 
 import jax
-
-jax.config.update("jax_enable_x64", True)
-
 import jax.numpy as jnp
 
 import graftsim as gs
+
+jax.config.update("jax_enable_x64", True)
 
 arm = gs.Builder("arm")
 arm.link("upper", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.25), inertia=(0.02, 0.02, 1e-4))
