@@ -1,0 +1,84 @@
+"""Machine code on disk: found again, rebuilt when damaged, limited, and never in the way."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graftsim.kernels import cache
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+import jax.numpy as jnp
+from graftsim import kernels
+from graftsim.kernels import cache
+found = []
+read = cache.read
+cache.read = lambda key: found.append(read(key)) or found[-1]
+print(float(kernels.compile(lambda x: jnp.sin(x) * 3, 1.0)(0.5)), sum(f is not None for f in found))
+"""
+
+
+def run(folder: Path | str) -> str:
+    """Compile and call a function in another process; its value, and how often code was found."""
+    env = os.environ | {"GRAFTSIM_KERNEL_CACHE": str(folder), "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_second_process_finds_the_code(tmp_path):
+    """And a damaged file is noticed and built anew."""
+    first = run(tmp_path)
+    assert first.endswith(" 0")
+    value = first.split()[0]
+    assert run(tmp_path) == f"{value} 1"
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:-7])
+    assert run(tmp_path) == f"{value} 0"
+    assert run(tmp_path) == f"{value} 1"
+
+
+def test_several_processes_at_once(tmp_path):
+    """All get the value; one whole file is left, and nothing half written."""
+    env = os.environ | {"GRAFTSIM_KERNEL_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT / "src")}
+    running = [
+        subprocess.Popen([sys.executable, "-c", SCRIPT], env=env, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    values = {p.communicate(timeout=120)[0].split()[0] for p in running}
+    assert len(values) == 1
+    assert [p.name.startswith(".new") for p in tmp_path.iterdir()] == [False]
+
+
+def test_no_folder_and_no_permission(tmp_path):
+    """An empty name turns the cache off; a place that cannot be written costs speed alone."""
+    assert run("").endswith(" 0")
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    assert run(blocked / "below").endswith(" 0")
+
+
+def test_the_oldest_go_first(tmp_path):
+    """Down to the limit, by when they were last used."""
+    for k in range(5):
+        path = tmp_path / f"k{k}"
+        path.write_bytes(bytes(100))
+        os.utime(path, (1000 + k, 1000 + k))
+    cache.trim(tmp_path, limit=250)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["k3", "k4"]
+
+
+@pytest.mark.parametrize("content", [b"", b"short", bytes(200)])
+def test_damage_of_any_kind_reads_as_nothing(tmp_path, monkeypatch, content):
+    """And the damaged file is removed."""
+    monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", str(tmp_path))
+    (tmp_path / "key").write_bytes(content)
+    assert cache.read("key") is None
+    assert not (tmp_path / "key").exists()
+    cache.write("key", b"code")
+    assert cache.read("key") == b"code"
