@@ -151,9 +151,6 @@ class _Runner:
         )
         width = problem.huber_width
 
-        def one(kernel: bool, setup: Setup, local: Any, window: residuals.Data) -> Any:
-            return residuals.window_residual(setup, window, local, width, kernel=kernel)
-
         def predict_one(kernel: bool, setup: Setup, local: Any, w: residuals.Data) -> Any:
             trajectory = residuals.simulate(setup, w, local, kernel=kernel)
             read = residuals.read_along(setup, w, trajectory, kernel=kernel)
@@ -161,8 +158,10 @@ class _Runner:
             error = [mismatch(s, r, v) for s, r, v in zip(specs, read, w.value, strict=True)]
             return read, error, trajectory.q
 
-        residual = _on_kernels(one, problem, fitted, self.data)
         predicted = _on_kernels(predict_one, problem, fitted, self.data)
+
+        def residual(setup: Setup, local: Any, w: residuals.Data) -> Any:
+            return residuals.whiten(predicted(setup, local, w)[1], w, width)
 
         def jacobian(setup: Setup, local: Any, data: residuals.Data) -> Any:
             def single(l: Any, w: residuals.Data) -> Any:

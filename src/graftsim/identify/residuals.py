@@ -106,12 +106,18 @@ def window_residual(
     kernel: bool = False,
 ) -> Float[Array, " m"]:
     """Whitened residuals of one window, all sensors in a row; zero where there is no sample."""
-    parts = []
-    read = read_along(setup, window, simulate(setup, window, local, kernel=kernel), kernel=kernel)
-    for spec, r, value, weight in zip(
-        setup.sensors.specs, read, window.value, window.weight, strict=True
-    ):
-        parts.append((mismatch(spec, r, value) * weight).reshape(-1))
+    trajectory = simulate(setup, window, local, kernel=kernel)
+    read = read_along(setup, window, trajectory, kernel=kernel)
+    specs = setup.sensors.specs
+    errors = [mismatch(s, r, v) for s, r, v in zip(specs, read, window.value, strict=True)]
+    return whiten(errors, window, huber_width)
+
+
+def whiten(
+    errors: Sequence[Float[Array, "n r"]], window: Data, huber_width: float | None
+) -> Float[Array, " m"]:
+    """Residuals of the sensors' errors, all in a row."""
+    parts = [(e * w).reshape(-1) for e, w in zip(errors, window.weight, strict=True)]
     r = jnp.concatenate(parts)
     return r if huber_width is None else huber(r, huber_width)
 
