@@ -41,7 +41,15 @@ def threads(n: int) -> Iterator[None]:
 def thread_count() -> int:
     """Threads that a call made now may use."""
     n = _THREADS.get()
-    return n or int(os.environ.get("GRAFTSIM_THREADS") or 0) or len(os.sched_getaffinity(0))
+    return n or int(os.environ.get("GRAFTSIM_THREADS") or 0) or _cores()
+
+
+def _cores() -> int:
+    # Cores of this process, where the system can tell.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+THREAD_WORK = 100_000
 
 
 kernel_p = jex.Primitive("graftsim_kernel")
@@ -92,6 +100,8 @@ def _on_cpu(
         jax.ShapeDtypeStruct((tiles, int(np.prod(a.shape, dtype=np.int64)), code.lanes), a.dtype)
         for a in function.out_avals
     ]
+    # A thread costs some ten microseconds to start; so many operations take longer than that.
+    threads = min(threads, max(1, code.work * tiles // THREAD_WORK))
     table = launch_table(code, tiles, threads)
     outs = _foreign(code, shapes)(table, *operands, *code.constants)
     return [_from_tiles(y, size, a.shape) for y, a in zip(outs, function.out_avals, strict=True)]

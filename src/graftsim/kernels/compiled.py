@@ -40,6 +40,8 @@ class Code:
     operations: int
     # Which arguments it reads at all.
     used: tuple[bool, ...]
+    # Operations of a tile, all turns of its loops counted.
+    work: int
 
 
 class Function:
@@ -196,7 +198,14 @@ class Function:
         }
         used = tuple(k in read for k in range(len(self.in_avals)))
         return Code(
-            name, module.lanes, tuple(module.sizes), scratch, tuple(extra), operations, used
+            name,
+            module.lanes,
+            tuple(module.sizes),
+            scratch,
+            tuple(extra),
+            operations,
+            used,
+            module.work(),
         )
 
 

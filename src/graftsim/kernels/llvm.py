@@ -81,6 +81,23 @@ class Module:
         self.scratch = at + width
         return at
 
+    def work(self) -> int:
+        """Operations of a tile, all turns of its loops counted; ten of a loop without a count."""
+        total = self.count[id(self.p.tile)]
+        for s in self.live.statements:
+            if isinstance(s, Loop):
+                total += self.count[id(s.body)] * self._turns(s.body)
+        return total
+
+    def _turns(self, region: Region | None) -> int:
+        turns = 1
+        while region is not None:
+            s = region.owner
+            if isinstance(s, Loop) and region is s.body:
+                turns *= self.p.value(s.count) if s.test is None else 10
+            region = region.parent
+        return turns
+
     def _loop_of(self, region: Region | None) -> Region:
         while region is not None and not region.loop and region.parent is not None:
             region = region.parent

@@ -603,7 +603,7 @@ def _divide(a: Any, b: Any) -> Any:
 
 
 # What Python's own floats do alike, and faster.
-_PLAIN: dict[str, Callable[..., float]] = {
+_PLAIN: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
