@@ -193,7 +193,7 @@ def test_threads_do_not_change_the_result():
     """Bit by bit."""
 
     def f(x):
-        return jax.lax.fori_loop(0, 50, lambda _, c: jnp.sin(c) + 0.1 * c, x)
+        return jax.lax.fori_loop(0, 5000, lambda _, c: jnp.sin(c) + 0.1 * c, x)
 
     kernel, x = kernels.compile(f, 1.0), jnp.linspace(-3, 3, 100)
     results = []
@@ -205,8 +205,8 @@ def test_threads_do_not_change_the_result():
 
 def test_what_is_not_known_is_named():
     """The primitive and the line that asked for it."""
-    with pytest.raises(KernelError, match=r"'sort'.*test_compile\.py"):
-        kernels.compile(lambda x: jnp.sort(x) + 1, jnp.ones(3))
+    with pytest.raises(KernelError, match=r"'conv_general_dilated'.*test_compile\.py"):
+        kernels.compile(lambda x: jnp.convolve(x, x) + 1, jnp.ones(3))
     with pytest.raises(KernelError, match="shape"):
         kernels.compile(jnp.sin, jnp.ones(3))(jnp.ones(4))
     with pytest.raises(KernelError, match="arguments"):

@@ -19,6 +19,7 @@ from graftsim.kernels import (  # the rules register themselves
     machine,
     reductions,  # noqa: F401
     shaping,  # noqa: F401
+    sorting,  # noqa: F401
 )
 from graftsim.kernels.arrays import SMALL, Pull, Value
 from graftsim.kernels.handler import HEAD, handler_text

@@ -38,6 +38,13 @@ def _linear_solve(t: Interpreter, params: dict[str, Any], xs: list[Value], avals
     return t.closed(jaxprs.solve, [*xs[start : start + counts[2]], *xs[sum(counts) :]])
 
 
+@rule("platform_index")
+def _platform(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    """Which of several programs is meant for this platform; kernels run on the CPU."""
+    k = next(k for k, names in enumerate(params["platforms"]) if names is None or "cpu" in names)
+    return [np.array(t.p.const(k, type_of(avals[0])), dtype=np.int64)]
+
+
 class Carry:
     """What goes round a loop: scalars as phis, large arrays in memory."""
 

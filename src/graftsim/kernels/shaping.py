@@ -189,6 +189,19 @@ def _unstack(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
     ]
 
 
+@rule("tile")
+def _tile(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    x, shape = xs[0], avals[0].shape
+    if not isinstance(x, Pull):
+        return [np.tile(x, params["reps"])]
+    p, index = t.p, t.arrays.index
+    return [
+        remap(
+            x, shape, lambda i: tuple(p.rem(k, index(n)) for k, n in zip(i, x.shape, strict=True))
+        )
+    ]
+
+
 @rule("pad")
 def _pad(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     x, fill = xs
