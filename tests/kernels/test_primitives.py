@@ -68,7 +68,8 @@ CASES = {
                              x.at[i[0]].get(mode="fill", fill_value=5.0)), (REAL, WHOLE)),
     "scatter": (lambda x, i: (x.at[i[0]].add(1.0), x.at[:, i[0, 0]].set(3.0), x.at[1].mul(2.0),
                               x.at[i[:, 0], i[:, 1]].max(1.0), x.at[0].min(0.0),
-                              x.at[i[0]].add(2.0, mode="clip")), (REAL, WHOLE)),
+                              x.at[2].subtract(1.0), x.at[i[0]].add(2.0, mode="clip")),
+                (REAL, WHOLE)),
     "slices at run time": (lambda x, i: (lax.dynamic_slice(x, (i[0, 0], i[0, 1]), (2, 2)),
                                          lax.dynamic_update_slice(x, x[:2] * 2, (i[0, 0], 0))),
                            (REAL, WHOLE)),
@@ -121,6 +122,7 @@ ELSEWHERE = {
     "pjit", "closed_call", "core_call", "custom_vjp_call_jaxpr", "custom_vjp_call", "checkpoint",
     "remat", "remat2", "copy_p", "pvary", "switch", "expand_dims", "scatter_add", "scatter_mul",
     "scatter_min", "scatter_max", "add_any", "reduce_or", "custom_linear_solve", "stop_gradient",
+    "scatter_sub", "empty", "empty2",
 }  # fmt: skip
 
 

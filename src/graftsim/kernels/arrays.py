@@ -20,6 +20,9 @@ Index = tuple[int, ...]
 
 # Largest array that becomes straight-line code.
 EXPLODE = 32768
+# The same for what is read from an input: nothing is known of its elements, so nothing folds, and
+# long straight-line code takes LLVM more than its length.
+EXPLODE_INPUT = 256
 # A result pulled from a loop is exploded if it is no larger than this.
 SMALL = 64
 
@@ -179,11 +182,11 @@ class Arrays:
     def write(self, x: Value, buffer: Buffer, place: Callable[[Index], int]) -> None:
         """Store all elements; `place` gives the position of an index."""
         p = self.p
-        if isinstance(x, Pull):
-            if x.store is not None:
-                x.store(buffer, place)
-            else:
-                self.loops(x.shape, lambda i: p.store(buffer, place(i), x.at(i)))
+        if isinstance(x, Pull) and x.store is not None:
+            x.store(buffer, place)
+            return
+        if isinstance(x, Pull) or (x.size > SMALL and (x == x.flat[0]).all()):
+            self.loops(x.shape, lambda i: p.store(buffer, place(i), self.at(x, i)))
             return
         for where in np.ndindex(*x.shape):
             i = tuple(self.index(j) for j in where)

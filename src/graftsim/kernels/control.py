@@ -14,6 +14,7 @@ import numpy as np
 
 from graftsim.kernels.arrays import Index, Pull, Value
 from graftsim.kernels.program import Branch, Buffer, Loop
+from graftsim.kernels.reductions import tree
 from graftsim.kernels.shaping import remap
 from graftsim.kernels.trace import Interpreter, rule, type_of
 
@@ -54,19 +55,36 @@ class Carry:
         self.inits: list[Value] = []
         self.memory: list[Pull | None] = []
         for x, aval in zip(inits, avals, strict=True):
-            if isinstance(x, Pull) and not x.parameter and x.size > STATE:
+            if isinstance(x, Pull) and x.size > STATE:
                 self.memory.append(_copy(t, x, type_of(aval)))
                 self.inits.append(x)
             else:
                 self.memory.append(None)
                 self.inits.append(t.arrays.explode(x))
-        scalars = [x.ravel() for x in self.inits if not isinstance(x, Pull)]
-        self.scalars: list[int] = np.concatenate([*scalars, np.zeros(0, np.int64)]).tolist()
         p = self.p
+        self.scalars: list[int] = self._flat()
         self.belief = [
             "same" if p.is_const(n) else "uniform" if p.uniform[n] else "free" for n in self.scalars
         ]
         self.phis: list[int] = []
+
+    def _flat(self) -> list[int]:
+        own = zip(self.inits, self.memory, strict=True)
+        return [n for x, m in own if m is None for n in x.ravel().tolist()]
+
+    def demote(self) -> None:
+        """Move to memory what is large and of which too much has proved to change."""
+        at = 0
+        for k, x in enumerate(self.inits):
+            if self.memory[k] is not None:
+                continue
+            moving = sum(b != "same" for b in self.belief[at : at + x.size])
+            if moving > STATE:
+                self.memory[k] = _copy(self.t, x, type_of(self.avals[k]))
+                del self.belief[at : at + x.size]
+            else:
+                at += x.size
+        self.scalars = self._flat()
 
     def enter(self) -> list[Value]:
         """Values at the start of an iteration, in the present (loop) region."""
@@ -212,6 +230,7 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     carry = Carry(t, list(xs[nc : nc + nk]), in_avals[nc : nc + nk])
     stacked = [p.buffer(type_of(a), int(np.prod(a.shape)), uniform=False) for a in avals[nk:]]
     while True:
+        carry.demote()
         region = p.open(loop=True)
         counter = p.phi("i64", True)
         i = p.sub(t.arrays.index(length - 1), counter) if backward else counter
@@ -291,22 +310,25 @@ def _while(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
     carry = Carry(t, list(inits), [v.aval for v in params["body_jaxpr"].jaxpr.invars[n2:]])
     ambient = t.mask
     while True:
+        carry.demote()
         region = p.open(loop=True)
         values = carry.enter()
         # The test is the head of the body; a finished lane keeps its values.
-        going = int(
-            t.arrays.explode(t.closed(params["cond_jaxpr"], [*test_consts, *values])[0]).reshape(
-                -1
-            )[0]
-        )
+        tests = t.arrays.explode(t.closed(params["cond_jaxpr"], [*test_consts, *values])[0])
+        each = tests.ravel().tolist()
         if ambient is not None:
-            going = p.band(going, ambient)
+            each = [p.band(n, ambient) for n in each]
+        going = tree(p.bor, each) if each else p.const(False, "i1")
         side = p.open(loop=False)
         uniform = p.uniform[going]
         t.mask = ambient if uniform else going
         outs = t.closed(params["body_jaxpr"], [*body_consts, *values])
         t.mask = ambient
-        if not uniform:
+        if tests.shape:
+            # A mapped loop: each row of what is carried has a test of its own.
+            rows = np.array(each, np.int64).reshape(tests.shape)
+            outs = [_choose_rows(t, rows, new, old) for new, old in zip(outs, values, strict=True)]
+        elif not uniform:
             outs = [_choose(t, going, new, old) for new, old in zip(outs, values, strict=True)]
         nexts, arrays = carry.nexts(outs)
         if carry.holds(nexts, diverges=not uniform):
@@ -334,6 +356,27 @@ def _choose(t: Interpreter, c: int, a: Value, b: Value) -> Value:
         return Pull(a.shape, type, at)
     pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
     return np.array([t.p.select(c, x, y) for x, y in pairs], np.int64).reshape(a.shape)
+
+
+def _choose_rows(t: Interpreter, c: np.ndarray, a: Value, b: Value) -> Value:
+    """a where c, else b; the conditions belong to the leading axes."""
+    shape, type = a.shape, _type(t, a)
+    if isinstance(a, Pull) or isinstance(b, Pull):
+
+        def at(i: Index) -> int:
+            test = t.arrays.at(c, i[: c.ndim])
+            return t.p.select(test, t.arrays.at(a, i), t.arrays.at(b, i))
+
+        return Pull(shape, type, at)
+    tests = np.broadcast_to(c.reshape(*c.shape, *[1] * (len(shape) - c.ndim)), shape)
+    cases = zip(tests.ravel().tolist(), a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    return np.array([t.p.select(*case) for case in cases], np.int64).reshape(shape)
+
+
+def _type(t: Interpreter, x: Value) -> str:
+    if isinstance(x, Pull):
+        return x.type
+    return t.p.types[int(x.flat[0])] if x.size else "f64"
 
 
 @rule("cond", "switch")
@@ -382,9 +425,9 @@ def _real_branch(
             outer = region.parent
             assert outer is not None
             for x in out:
-                if isinstance(x, Pull):
+                if isinstance(x, Pull) or x.size > STATE:
                     p.region = outer
-                    memory.append(p.buffer(x.type, x.size, uniform=False))
+                    memory.append(p.buffer(_type(t, x), x.size, uniform=False))
                     p.region = region
                 else:
                     memory.append(None)

@@ -10,7 +10,7 @@ import numpy as np
 from graftsim.errors import KernelError
 from graftsim.kernels.arrays import Pull, Value
 from graftsim.kernels.functions import FUNCTIONS
-from graftsim.kernels.program import Program
+from graftsim.kernels.program import BITS, DTYPES, Program
 from graftsim.kernels.trace import Interpreter, rule, type_of
 
 # Elements of all operands, in order -> elements of the result.
@@ -68,8 +68,8 @@ _simple("add_any", Program.add)
 _simple("sub", Program.sub)
 _simple("mul", Program.mul)
 _simple("neg", Program.neg)
-_simple("max", lambda p, a, b: p.bor(a, b) if p.type(a) == "i1" else p.max(a, b))
-_simple("min", lambda p, a, b: p.band(a, b) if p.type(a) == "i1" else p.min(a, b))
+_simple("max", Program.max)
+_simple("min", Program.min)
 _simple("abs", Program.abs)
 _simple("sqrt", Program.sqrt)
 _simple("floor", Program.floor)
@@ -78,32 +78,33 @@ _simple("and", Program.band)
 _simple("or", Program.bor)
 _simple("xor", Program.bxor)
 _simple("not", Program.bnot)
-_simple("shift_left", Program.shl)
-_simple("shift_right_logical", Program.lshr)
-_simple("shift_right_arithmetic", Program.ashr)
 _simple("square", lambda p, a: p.mul(a, a))
 for _kind in ("lt", "le", "gt", "ge", "eq", "ne"):
-    _simple(_kind, lambda p, a, b, kind=_kind: p.compare(kind, *_ordered(p, a, b)))
+    _simple(_kind, lambda p, a, b, kind=_kind: p.compare(kind, a, b))
 
 
-def _ordered(p: Program, a: int, b: int) -> tuple[int, int]:
-    if p.type(a) == "i1":
-        return p.select(a, p.const(1, "i32"), p.const(0, "i32")), p.select(
-            b, p.const(1, "i32"), p.const(0, "i32")
-        )
-    return a, b
+def ones(type: str) -> int:
+    """The whole number whose bits are all set."""
+    return np.iinfo(DTYPES[type]).max if type[0] == "u" else -1
 
 
 def _safe_divisor(p: Program, b: int) -> int:
-    zero, one = p.const(0, p.type(b)), p.const(1, p.type(b))
-    return p.select(p.compare("eq", b, zero), one, b)
+    """b, or one where the processor would trap: at zero, and where a quotient can overflow."""
+    t = p.type(b)
+    traps = p.compare("eq", b, p.const(0, t))
+    if t[0] == "i":
+        traps = p.bor(traps, p.compare("eq", b, p.const(-1, t)))
+    return p.select(traps, p.const(1, t), b)
 
 
 def _div(p: Program, a: int, b: int) -> int:
-    if p.type(a)[0] == "f":
+    t = p.type(a)
+    if t[0] == "f":
         return p.div(a, b)
     q = p.div(a, _safe_divisor(p, b))
-    return p.select(p.compare("eq", b, p.const(0, p.type(b))), p.const(-1, p.type(a)), q)
+    if t[0] == "i":
+        q = p.select(p.compare("eq", b, p.const(-1, t)), p.neg(a), q)
+    return p.select(p.compare("eq", b, p.const(0, t)), p.const(ones(t), t), q)
 
 
 def _rem(p: Program, a: int, b: int) -> int:
@@ -113,9 +114,36 @@ def _rem(p: Program, a: int, b: int) -> int:
     return p.select(p.compare("eq", b, p.const(0, p.type(b))), a, r)
 
 
+def _signed(p: Program, a: int) -> int:
+    t = p.type(a)
+    return p.bitcast(a, "i" + t[1:]) if t[0] == "u" else a
+
+
+def _within_width(p: Program, b: int) -> int:
+    """Is a shift by fewer bits than there are? Others are undefined to the processor."""
+    t = "u" + p.type(b)[1:]
+    return p.compare("lt", p.bitcast(b, t), p.const(BITS[t], t))
+
+
+def _shift_left(p: Program, a: int, b: int) -> int:
+    return p.select(_within_width(p, b), p.shl(a, b), p.const(0, p.type(a)))
+
+
+def _shift_right_logical(p: Program, a: int, b: int) -> int:
+    return p.select(_within_width(p, b), p.lshr(a, b), p.const(0, p.type(a)))
+
+
+def _shift_right_arithmetic(p: Program, a: int, b: int) -> int:
+    t = p.type(a)
+    b = p.select(_within_width(p, b), b, p.const(BITS[t] - 1, t))
+    return p.bitcast(p.ashr(_signed(p, a), _signed(p, b)), t)
+
+
 def sign(p: Program, a: int) -> int:
     """-1, 0 or 1; zeros and NaN stay as they are."""
     t = p.type(a)
+    if t[0] == "u":
+        return p.min(a, p.const(1, t))
     zero = p.const(0, t)
     up = p.select(p.compare("gt", a, zero), p.const(1, t), a)
     return p.select(p.compare("lt", a, zero), p.const(-1, t), up)
@@ -147,6 +175,9 @@ def round_away(p: Program, a: int) -> int:
 
 _simple("div", _div)
 _simple("rem", _rem)
+_simple("shift_left", _shift_left)
+_simple("shift_right_logical", _shift_right_logical)
+_simple("shift_right_arithmetic", _shift_right_arithmetic)
 _simple("sign", sign)
 _simple("is_finite", _is_finite)
 _register("integer_pow", lambda p, params: each(lambda a: power(p, a, params["y"])))
@@ -183,11 +214,15 @@ def _pow(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[An
 
 @rule("convert_element_type")
 def _convert(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
-    to = type_of(avals[0])
-    x = xs[0]
-    if isinstance(x, Pull) and x.type == to:
-        return [x]
-    return [elementwise(t, each(lambda a: t.p.convert(a, to)), xs, avals[0].shape, to)]
+    return [convert(t, xs[0], type_of(avals[0]))]
+
+
+def convert(t: Interpreter, x: Value, to: str) -> Value:
+    """The same elements as another type."""
+    was = x.type if isinstance(x, Pull) else t.p.types[int(x.flat[0])] if x.size else to
+    if was == to:
+        return x
+    return elementwise(t, each(lambda a: t.p.convert(a, to)), [x], x.shape, to)
 
 
 @rule("bitcast_convert_type")
@@ -221,6 +256,14 @@ def _clamp(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
     return [elementwise(t, each(f), xs, avals[0].shape, type_of(avals[0]))]
 
 
-@rule("copy", "copy_p", "stop_gradient", "reduce_precision", "pvary", "optimization_barrier")
+@rule("copy", "copy_p", "stop_gradient", "pvary", "optimization_barrier")
 def _identity(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    return xs
+
+
+@rule("reduce_precision")
+def _reduce_precision(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    own = np.finfo(DTYPES[type_of(avals[0])])
+    if params["exponent_bits"] < own.iexp or params["mantissa_bits"] < own.nmant:
+        raise KernelError("Rounding to fewer bits than the type has is not supported.")
     return xs

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from graftsim.errors import KernelError
 from graftsim.kernels.arrays import SMALL, Index, Pull, Value
 from graftsim.kernels.program import DTYPES
 from graftsim.kernels.trace import Interpreter, rule, type_of
@@ -116,8 +115,8 @@ def _gather(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list
     return [pulled(t, out, [x, indices])]
 
 
-@rule("scatter", "scatter-add", "scatter_add", "scatter_mul", "scatter-mul", "scatter_min",
-      "scatter-min", "scatter_max", "scatter-max")  # fmt: skip
+@rule("scatter", "scatter-add", "scatter_add", "scatter-sub", "scatter_sub", "scatter_mul",
+      "scatter-mul", "scatter_min", "scatter-min", "scatter_max", "scatter-max")  # fmt: skip
 def _scatter(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     x, indices, updates = xs
     p = t.p
@@ -175,10 +174,19 @@ def _combiner(t: Interpreter, params: dict[str, Any]) -> Any:
     closed = params.get("update_jaxpr")
     if closed is None:
         return lambda old, new: new
-    name = [e.primitive.name for e in closed.eqns]
-    table = {"add": t.p.add, "add_any": t.p.add, "mul": t.p.mul, "min": t.p.min, "max": t.p.max}
-    if not name:
+    names = [e.primitive.name for e in closed.eqns]
+    p = t.p
+    table = {
+        "add": p.add, "add_any": p.add, "sub": p.sub, "mul": p.mul, "min": p.min, "max": p.max,
+    }  # fmt: skip
+    if not names:
         return lambda old, new: new
-    if len(name) != 1 or name[0] not in table:
-        raise KernelError(f"A scatter that combines by {name} is not supported.")
-    return table[name[0]]
+    if len(names) == 1 and names[0] in table:
+        return table[names[0]]
+    consts = [t.literal(c) for c in params.get("update_consts", ())]
+
+    def run(old: int, new: int) -> int:
+        scalars = [np.array(n, dtype=np.int64) for n in (old, new)]
+        return int(t.arrays.explode(t.run(closed, consts, scalars)[0]))
+
+    return run

@@ -17,6 +17,8 @@ from graftsim.kernels.trace import Interpreter, rule, type_of
 
 def _each_matrix(a: np.ndarray, f: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Apply to the last two axes."""
+    if not a.size:
+        return a
     lead = a.shape[:-2]
     flat = a.reshape(-1, *a.shape[-2:])
     out = [f(m) for m in flat]
@@ -66,6 +68,8 @@ def _triangular_solve(t: Interpreter, params: dict[str, Any], xs: list[Value], a
         # x a = b is a^T x^T = b^T.
         a, lower, b = np.swapaxes(a, -1, -2), not lower, np.swapaxes(b, -1, -2)
     one = p.const(1, type_of(avals[0]))
+    if not b.size:
+        return [np.zeros(avals[0].shape, np.int64)]
 
     def solve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         n = len(a)
@@ -92,6 +96,11 @@ def _lu(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any
     a = t.arrays.explode(xs[0])
     kind = type_of(avals[1])
     lead, n, m = a.shape[:-2], *a.shape[-2:]
+    zero, one = (p.const(k, type_of(avals[0])) for k in (0, 1))
+    if not a.size:
+        rows = np.array([p.const(i, kind) for i in range(n)], np.int64)
+        order = np.broadcast_to(rows, avals[2].shape)
+        return [a, np.zeros(avals[1].shape, np.int64), order]
     factors, pivots, orders = [], [], []
     for matrix in a.reshape(-1, n, m):
         LU, rows, chosen = matrix.copy(), np.array([p.const(i, kind) for i in range(n)]), []
@@ -109,7 +118,9 @@ def _lu(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any
                     LU[j, c], LU[i, c] = p.select(swap, y, x), p.select(swap, x, y)
                 x, y = int(rows[j]), int(rows[i])
                 rows[j], rows[i] = p.select(swap, y, x), p.select(swap, x, y)
-            inverse = p.div(p.const(1, type_of(avals[0])), int(LU[j, j]))
+            # Below a pivot of zero there is nothing to scale.
+            pivot = int(LU[j, j])
+            inverse = p.div(one, p.select(p.compare("eq", pivot, zero), one, pivot))
             for i in range(j + 1, n):
                 LU[i, j] = p.mul(int(LU[i, j]), inverse)
                 for c in range(j + 1, m):

@@ -408,10 +408,14 @@ class Program:
 
     def min(self, a: int, b: int) -> int:
         """Smaller one; NaN if either is."""
+        if self.types[a] == "i1":
+            return self.band(a, b)
         return self.binary("min", a, b)
 
     def max(self, a: int, b: int) -> int:
         """Larger one; NaN if either is."""
+        if self.types[a] == "i1":
+            return self.bor(a, b)
         return self.binary("max", a, b)
 
     def copysign(self, a: int, b: int) -> int:
@@ -460,7 +464,20 @@ class Program:
             return self.const(bool(_COMPARE[kind](self.args[a][0], self.args[b][0])), "i1")
         if a == b and self.types[a][0] == "i":
             return self.const(kind in ("le", "ge", "eq"), "i1")
+        if self.types[a] == "i1":
+            return self._compare_bits(kind, a, b)
         return self.node(kind, (a, b), "i1")
+
+    def _compare_bits(self, kind: str, a: int, b: int) -> int:
+        # False is below true; the processor would take the only bit for a sign.
+        if kind in ("gt", "ge"):
+            a, b = b, a
+        if kind in ("lt", "gt"):
+            return self.band(self.bnot(a), b)
+        if kind in ("le", "ge"):
+            return self.bor(self.bnot(a), b)
+        different = self.bxor(a, b)
+        return different if kind == "ne" else self.bnot(different)
 
     def select(self, c: int, a: int, b: int) -> int:
         """a where c, else b."""
@@ -480,6 +497,8 @@ class Program:
         if type == "i1":
             return self.compare("ne", a, self.const(0, was))
         if self.ops[a] == "const":
+            if was[0] == "f" and type[0] != "f":
+                return self.const(_saturate(self.args[a][0], type), type)
             with np.errstate(all="ignore"):
                 return self.const(DTYPES[was].type(self.args[a][0]).astype(DTYPES[type]), type)
         return self.node("convert", (a,), type, key=type)
@@ -598,8 +617,20 @@ def _shift(a: Any, b: Any, unsigned: bool) -> Any:
     return (a.view(u) >> b.astype(u)).view(a.dtype)
 
 
+def _saturate(value: float, type: str) -> int:
+    """Nearest whole number that a type holds, towards zero; zero for NaN."""
+    low, high = np.iinfo(DTYPES[type]).min, np.iinfo(DTYPES[type]).max
+    if not math.isfinite(value):
+        return 0 if value != value else high if value > 0 else low
+    return min(max(int(value), int(low)), int(high))
+
+
 def _divide(a: Any, b: Any) -> Any:
-    return a / b if a.dtype.kind == "f" else a.dtype.type(math.trunc(a / b))
+    if a.dtype.kind == "f":
+        return a / b
+    # In whole numbers: a float64 does not hold all 64 bits.
+    quotient = abs(int(a)) // abs(int(b))
+    return a.dtype.type(quotient if (a < 0) == (b < 0) else -quotient)
 
 
 # What Python's own floats do alike, and faster.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.kernels.arrays import Index, Pull, Value
+from graftsim.kernels.elementwise import convert, ones
 from graftsim.kernels.program import DTYPES, Loop, Program
 from graftsim.kernels.trace import Interpreter, rule, type_of
 
@@ -104,15 +105,17 @@ _reduction("reduce_sum", lambda p, a, b: p.add(a, b), lambda _: 0)
 _reduction("reduce_prod", lambda p, a, b: p.mul(a, b), lambda _: 1)
 _reduction("reduce_max", lambda p, a, b: p.max(a, b), _lowest)
 _reduction("reduce_min", lambda p, a, b: p.min(a, b), _highest)
-_reduction("reduce_and", lambda p, a, b: p.band(a, b), lambda t: True if t == "i1" else -1)
+_reduction("reduce_and", lambda p, a, b: p.band(a, b), lambda t: True if t == "i1" else ones(t))
 _reduction("reduce_or", lambda p, a, b: p.bor(a, b), lambda _: 0)
 _reduction("reduce_xor", lambda p, a, b: p.bxor(a, b), lambda _: 0)
 
 
-def _cumulative(name: str, f: Callable[[Program, int, int], int]):
+def _cumulative(name: str, f: Callable[[Program, int, int], int], start: Callable[[str], Any]):
     @rule(name)
     def _(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
         axis, backward = params["axis"], params["reverse"]
+        if not t.unrolls(xs, xs[0].size):
+            return [_cumulate_loops(t, xs[0], axis, backward, f, start(type_of(avals[0])))]
         x = np.moveaxis(t.arrays.explode(xs[0]), axis, 0)
         out = x[::-1].copy() if backward else x.copy()
         for k in range(1, len(out)):
@@ -122,10 +125,32 @@ def _cumulative(name: str, f: Callable[[Program, int, int], int]):
         return [np.moveaxis(out[::-1] if backward else out, 0, axis)]
 
 
-_cumulative("cumsum", lambda p, a, b: p.add(a, b))
-_cumulative("cumprod", lambda p, a, b: p.mul(a, b))
-_cumulative("cummax", lambda p, a, b: p.max(a, b))
-_cumulative("cummin", lambda p, a, b: p.min(a, b))
+def _cumulate_loops(
+    t: Interpreter, x: Value, axis: int, backward: bool, f: Callable[[Program, int, int], int],
+    start: Any,
+) -> Value:  # fmt: skip
+    p, shape = t.p, x.shape
+    type = x.type if isinstance(x, Pull) else p.types[int(x.flat[0])]
+    buffer = p.buffer(type, x.size, uniform=False)
+
+    def line(rest: Index) -> None:
+        def body(k: int, accs: list[int]) -> list[int]:
+            i = p.sub(t.arrays.index(shape[axis] - 1), k) if backward else k
+            where = (*rest[:axis], i, *rest[axis:])
+            total = f(p, accs[0], t.arrays.at(x, where))
+            p.store(buffer, t.arrays.offset(shape, where), total)
+            return [total]
+
+        accumulate(p, shape[axis], [p.const(start, type)], body)
+
+    t.arrays.loops((*shape[:axis], *shape[axis + 1 :]), line)
+    return t.arrays.view(buffer, shape)
+
+
+_cumulative("cumsum", lambda p, a, b: p.add(a, b), lambda _: 0)
+_cumulative("cumprod", lambda p, a, b: p.mul(a, b), lambda _: 1)
+_cumulative("cummax", lambda p, a, b: p.max(a, b), _lowest)
+_cumulative("cummin", lambda p, a, b: p.min(a, b), _highest)
 
 
 def _arg(name: str, kind: str):
@@ -133,18 +158,38 @@ def _arg(name: str, kind: str):
     def _(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
         p, type = t.p, type_of(avals[0])
         (axis,) = params["axes"]
-        x = np.moveaxis(t.arrays.explode(xs[0]), axis, 0)
-        out = np.empty(x.shape[1:], dtype=np.int64)
-        for where in np.ndindex(*out.shape):
+        x, shape = xs[0], tuple(avals[0].shape)
+
+        def step(k: int, new: int, best: int, at: int) -> tuple[int, int]:
+            # The first NaN wins, as in XLA.
+            better = p.bor(
+                p.compare(kind, new, best),
+                p.band(p.compare("ne", new, new), p.compare("eq", best, best)),
+            )
+            return p.select(better, new, best), p.select(better, k, at)
+
+        def line(rest: Index) -> int:
+            def element(k: int) -> int:
+                return t.arrays.at(x, (*rest[:axis], k, *rest[axis:]))
+
+            def body(k: int, found: list[int]) -> list[int]:
+                return list(step(p.convert(k, type), element(k), *found))
+
+            inits = [element(t.arrays.index(0)), p.const(0, type)]
+            return accumulate(p, x.shape[axis], inits, body)[1]
+
+        if not t.unrolls(xs, x.size):
+            if not shape:
+                return [np.array(line(()), dtype=np.int64)]
+            buffer = p.buffer(type, int(np.prod(shape)), uniform=False)
+            t.arrays.loops(shape, lambda i: p.store(buffer, t.arrays.offset(shape, i), line(i)))
+            return [t.arrays.view(buffer, shape)]
+        x = np.moveaxis(t.arrays.explode(x), axis, 0)
+        out = np.empty(shape, dtype=np.int64)
+        for where in np.ndindex(*shape):
             best, at = int(x[(0, *where)]), p.const(0, type)
             for k in range(1, len(x)):
-                new = int(x[(k, *where)])
-                # The first NaN wins, as in XLA.
-                better = p.bor(
-                    p.compare(kind, new, best),
-                    p.band(p.compare("ne", new, new), p.compare("eq", best, best)),
-                )
-                best, at = p.select(better, new, best), p.select(better, p.const(k, type), at)
+                best, at = step(p.const(k, type), int(x[(k, *where)]), best, at)
             out[where] = at
         return [out]
 
@@ -155,13 +200,16 @@ _arg("argmin", "lt")
 
 @rule("dot_general")
 def _dot_general(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
-    a, b = xs
-    (ca, cb), (ba, bb) = params["dimension_numbers"]
     type = type_of(avals[0])
+    # The factors may be of different types.
+    a, b = (convert(t, x, type) for x in xs)
+    (ca, cb), (ba, bb) = params["dimension_numbers"]
     fa = [k for k in range(len(a.shape)) if k not in (*ca, *ba)]
     fb = [k for k in range(len(b.shape)) if k not in (*cb, *bb)]
     shape = tuple(avals[0].shape)
-    large = any(isinstance(x, Pull) and (not x.parameter or x.size > UNROLL_PRODUCT) for x in xs)
+    large = any(
+        isinstance(x, Pull) and (not x.parameter or x.size > UNROLL_PRODUCT) for x in (a, b)
+    )
     if not large:
         A = np.transpose(t.arrays.explode(a), (*ba, *fa, *ca))
         B = np.transpose(t.arrays.explode(b), (*bb, *fb, *cb))
@@ -217,6 +265,7 @@ def _product_loops(
     """Loop nest; the innermost keeps several rows at once, which share what they can."""
     p, index = t.p, t.arrays.index
     zero = p.const(0, type)
+    mul, add = (p.band, p.bor) if type == "i1" else (p.mul, p.add)
     *outer, last = shape or (1,)
     size = int(np.prod(shape, dtype=np.int64))
     buffer = p.buffer(type, max(size, 1), uniform=False)
@@ -231,7 +280,7 @@ def _product_loops(
             out = []
             for c, acc in zip(columns, accs, strict=True):
                 x, y = element((*where, c) if shape else (), k if contracted else ())
-                out.append(p.add(acc, p.mul(x, y)))
+                out.append(add(acc, mul(x, y)))
             return out
 
         def level(k: Index, accs: list[int]) -> list[int]:

@@ -245,3 +245,11 @@ def _iota(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
         row = t.arrays.constant(np.arange(shape[axis], dtype=DTYPES[type]), type)
         return [np.broadcast_to(row.reshape(across), shape)]
     return [Pull(shape, type, lambda i: t.p.convert(i[axis], type), view=True)]
+
+
+@rule("empty", "empty2")
+def _empty(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    shape, zero = tuple(avals[0].shape), t.p.const(0, type_of(avals[0]))
+    if int(np.prod(shape, dtype=np.int64)) <= EXPLODE:
+        return [np.full(shape, zero, dtype=np.int64)]
+    return [Pull(shape, type_of(avals[0]), lambda i: zero, view=True)]

@@ -17,7 +17,7 @@ from jax.extend import core as jex
 from jax.extend.source_info_util import summarize  # pyright: ignore
 
 from graftsim.errors import KernelError
-from graftsim.kernels.arrays import EXPLODE, Arrays, Pull, Value
+from graftsim.kernels.arrays import EXPLODE, EXPLODE_INPUT, Arrays, Pull, Value
 from graftsim.kernels.program import TYPES, Program
 
 Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], Sequence[Value]]
@@ -106,7 +106,7 @@ class Interpreter:
     def unrolls(self, xs: Sequence[Value], size: int) -> bool:
         """Does an operation on these become straight-line code?"""
         return size <= EXPLODE and not any(
-            isinstance(x, Pull) and not (x.parameter and x.size <= EXPLODE) for x in xs
+            isinstance(x, Pull) and not (x.parameter and x.size <= EXPLODE_INPUT) for x in xs
         )
 
 
