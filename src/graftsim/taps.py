@@ -15,11 +15,15 @@ from graftsim.errors import VariableError, suggest
 
 
 class Variable(NamedTuple):
-    """What a name stands for: the label kind of its rows, unit and meaning."""
+    """What a name stands for: the label kind of its rows, unit and meaning.
+
+    `shown`: computed for those who look, and read by nothing in the dynamics.
+    """
 
     rows: str
     unit: str
     meaning: str
+    shown: bool = False
 
 
 # Order does not matter here: which name comes before which is a fact of the traced code.
@@ -40,12 +44,15 @@ CATALOGUE: dict[str, Variable] = {
     "joint.tau_limit": Variable("dof", "N m | N", "joint force of the limits of travel"),
     "joint.tau_passive": Variable("dof", "N m | N", "sum of spring, damping, friction and limits"),
     "joint.tau": Variable("dof", "N m | N", "total joint force, actuators and passive"),
-    "link.position": Variable("link", "m", "position of the link's origin in the world"),
-    "link.rotation": Variable("link", "1", "rotation matrix, link to world"),
+    "link.position": Variable("link", "m", "position of the link's origin in the world", True),
+    "link.rotation": Variable("link", "1", "rotation matrix, link to world", True),
     "link.velocity": Variable("link", "rad/s, m/s", "spatial velocity in link coordinates"),
     "link.force": Variable("link", "N m, N", "external spatial force at the link's origin, in it"),
     "link.acceleration": Variable(
-        "link", "rad/s^2, m/s^2", "spatial acceleration in link coordinates, gravity subtracted"
+        "link",
+        "rad/s^2, m/s^2",
+        "spatial acceleration in link coordinates, gravity subtracted",
+        True,
     ),
     "joint.qdd": Variable("dof", "rad/s^2 | m/s^2", "joint accelerations"),
 }
@@ -82,7 +89,7 @@ class _Off:
 
 OFF = _Off()
 
-Augmentation = Callable[[Any, Mapping[str, Any]], Any]
+Augmentation = Callable[[Any, "Scope"], Any]
 
 
 class Scope:
@@ -101,6 +108,8 @@ class Scope:
         self._augmentations = dict(augmentations or {})
         self._parent = parent
         self._values: dict[str, Any] = {}
+        # What augmentations leave for later in the same step, and for who reads the scope.
+        self.notes: dict[str, Any] = {}
         for name in self._augmentations:
             _known(name)
 
@@ -110,7 +119,7 @@ class Scope:
         if name in self._values:
             raise VariableError(f"'{name}' is named twice in one step.")
         if name in self._augmentations:
-            value = self._augmentations[name](value, self)  # type: ignore[arg-type]
+            value = self._augmentations[name](value, self)
         self._values[name] = value
         return value
 
@@ -145,6 +154,27 @@ class Scope:
         """Names so far, in the order of computation."""
         outer = self._parent.names() if self._parent else []
         return outer + list(self._values)
+
+
+class Grafts(Protocol):
+    """What the engine needs of networks on named variables."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the grafts; what each adds is recorded as `graft.NAME`."""
+        ...
+
+    def memory(self) -> Any:
+        """What the grafts remember before the first step; () when they remember nothing."""
+        ...
+
+    def augmentations(self, memory: Any) -> Mapping[str, Augmentation]:
+        """What happens to each variable in a step that begins with this memory."""
+        ...
+
+    def remember(self, scope: Scope, memory: Any) -> Any:
+        """Memory after a step, from the scope of its start."""
+        ...
 
 
 def _known(name: str) -> None:

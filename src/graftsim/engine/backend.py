@@ -42,7 +42,9 @@ def steps_on_kernels(
     Raises KernelError for something that kernels do not know.
     """
     leaves, tree = jax.tree.flatten(simulator)
-    known = _patterns(leaves)
+    # Weights of grafts change all the time: nothing of them is built in. They are the last leaves.
+    own = len(leaves) - len(jax.tree.leaves(simulator.grafts))
+    known = [*_patterns(leaves[:own]), *(None for _ in leaves[own:])]
     shapes = tuple((x.shape, str(x.dtype)) for x in (*leaves, *jax.tree.leaves(state), controls))
     key = (
         stepper, tree, record, shapes,

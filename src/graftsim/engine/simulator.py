@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import equinox as eqx
 import jax
@@ -23,9 +24,17 @@ from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.model.state import State
 from graftsim.selectors import Selector
-from graftsim.taps import CATALOGUE, OFF, Augmentation, Scope, Tapper, Variable
+from graftsim.taps import CATALOGUE, OFF, Augmentation, Grafts, Scope, Tapper, Variable
 
 Backend = Literal["auto", "kernel", "xla"]
+
+
+class Binds(Protocol):
+    """What `Simulator.graft` takes: a blueprint."""
+
+    def bind(self, simulator: Simulator, *, key: Any = None) -> Grafts:
+        """Networks wired to the variables of a simulator."""
+        ...
 
 
 class Trajectory(eqx.Module):
@@ -60,6 +69,7 @@ class Simulator(eqx.Module):
     dt: Float[Array, ""]
     integrator: Integrator
     substeps: int = eqx.field(static=True)
+    grafts: Grafts | None
 
     def __init__(
         self,
@@ -68,6 +78,7 @@ class Simulator(eqx.Module):
         *,
         integrator: Integrator | None = None,
         substeps: int = 1,
+        grafts: Grafts | None = None,
     ) -> None:
         """Raises ModelError when dt or substeps is not positive."""
         if not isinstance(dt, Tracer) and not float(dt) > 0:
@@ -78,6 +89,7 @@ class Simulator(eqx.Module):
         self.dt = jnp.asarray(dt, model.link.mass.dtype)
         self.integrator = SemiImplicitEuler() if integrator is None else integrator
         self.substeps = substeps
+        self.grafts = grafts
 
     def __hash__(self) -> int:
         """By structure, which equal simulators share: `jax.jit(simulator.step)` looks it up."""
@@ -98,12 +110,22 @@ class Simulator(eqx.Module):
             q=_coordinates(q, tree.neutral, tree.coordinates, dtype, "q"),
             qd=_coordinates(qd, np.zeros(tree.nv), tree.dofs, dtype, "qd"),
             act=jnp.zeros(self.model.actuator.na, dtype),
+            memory=_fresh(self.grafts),
         )
+
+    def graft(self, blueprint: Binds, *, key: Any = None) -> Simulator:
+        """This simulator with networks on named variables, after those that it has.
+
+        `key`: a `jax.random.key` for the starting weights. Raises VariableError: an unknown name,
+        rows that do not exist, an input that is computed after its target.
+        """
+        return replace(self, grafts=blueprint.bind(self, key=key))
 
     def step(self, state: State, u: Float[Array, " nu"] | None = None) -> State:
         """State dt later under commands u (default zero), held over the step."""
         u = jnp.zeros(self.model.nu, state.q.dtype) if u is None else u
-        return self._advance(prepare(fuse(self.model)), state, u, OFF)
+        state = _remembering(self.grafts, state)
+        return self._advance(prepare(fuse(self.model)), state, u, self._scope(state))
 
     def rollout(
         self,
@@ -135,13 +157,23 @@ class Simulator(eqx.Module):
             )
         return _choose(backend)(self, state, controls, tuple(record))
 
+    def _scope(
+        self, state: State, augmentations: Mapping[str, Augmentation] | None = None, *,
+        always: bool = False,
+    ) -> Any:  # fmt: skip
+        """Scope of a step: with the grafts first, then further augmentations; OFF for neither."""
+        found = dict(self.grafts.augmentations(state.memory)) if self.grafts is not None else {}
+        for name, f in (augmentations or {}).items():
+            found[name] = _both(found[name], f) if name in found else f
+        return Scope(found) if found or always else OFF
+
     def variables(self) -> dict[str, tuple[tuple[int, ...], Variable, tuple[str, ...]]]:
         """Named variables in the order of computation: shape, description, labels of the rows."""
         scope = Scope()
         m = prepare(fuse(self.model))
 
         def trace(state: State, u: Array) -> None:
-            self._advance(m, state, u, scope)
+            replace(self, grafts=None)._advance(m, state, u, scope)
 
         jax.eval_shape(trace, self.initial_state(), jnp.zeros(self.model.nu, self.dt.dtype))
         return {
@@ -149,7 +181,17 @@ class Simulator(eqx.Module):
             for name in scope.names()
         }
 
-    def _advance(self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Tapper) -> State:
+    def _advance(self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Any) -> State:
+        """A step in a scope; what grafts remember is what they saw at its start."""
+        memory = state.memory
+        state = self._integrate(m, replace(state, memory=()), u, scope)
+        if self.grafts is not None:
+            memory = self.grafts.remember(scope, memory)
+        return replace(state, memory=memory)
+
+    def _integrate(
+        self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Tapper
+    ) -> State:
         h = self.dt / self.substeps
         left = self.substeps
         if scope is not OFF or left == 1:
@@ -192,12 +234,13 @@ def _stack_steps(
 ) -> tuple[State, dict[str, Array]]:
     """States after each step, and what was recorded in it."""
     m = prepare(fuse(simulator.model))
-    chosen = [(text, *_resolve(m.model, text)) for text in record]
+    chosen = [(text, _reader(simulator, m.model, text)) for text in record]
+    state = _remembering(simulator.grafts, state)
 
     def body(s: State, u: Array) -> tuple[State, tuple[State, dict[str, Array]]]:
-        scope: Any = Scope(augmentations) if chosen or augmentations else OFF
+        scope = simulator._scope(s, augmentations, always=bool(chosen))
         new = simulator._advance(m, s, u, scope)
-        kept = {text: scope[name][index] for text, name, index in chosen}
+        kept = {text: read(scope) for text, read in chosen}
         return new, (new, kept)
 
     _, stacked = jax.lax.scan(jax.checkpoint(body) if checkpoint else body, state, controls)
@@ -208,6 +251,7 @@ def _trajectory(
     simulator: Simulator, state: State, states: State, recorded: dict[str, Array]
 ) -> Trajectory:
     """With the initial state in front."""
+    state = _remembering(simulator.grafts, state)
     states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
     time = simulator.dt * jnp.arange(states.q.shape[0])
     return Trajectory(states=states, time=time, recorded=recorded)
@@ -254,6 +298,34 @@ def _rollout(
     simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
 ) -> Trajectory:
     return scan_steps(simulator, state, controls, record)
+
+
+def _fresh(grafts: Grafts | None) -> Any:
+    return () if grafts is None else grafts.memory()
+
+
+def _remembering(grafts: Grafts | None, state: State) -> State:
+    """A state that was made without regard to grafts begins with their fresh memory."""
+    # An empty tuple has no leaves: traced or not, this is a question about structure.
+    if grafts is None or jax.tree.leaves(state.memory):
+        return state
+    return replace(state, memory=grafts.memory())
+
+
+def _both(first: Augmentation, second: Augmentation) -> Augmentation:
+    return lambda value, scope: second(first(value, scope), scope)
+
+
+def _reader(simulator: Simulator, model: Model, text: str) -> Callable[[Scope], Array]:
+    """How to read a recorded variable, or what a graft adds, from the scope of a step."""
+    if text.startswith("graft."):
+        known = () if simulator.grafts is None else simulator.grafts.labels
+        name = text.removeprefix("graft.")
+        if name not in known:
+            raise VariableError(f"There is no graft named '{name}'. {suggest(name, known)}")
+        return lambda scope: scope.notes[text]
+    name, index = _resolve(model, text)
+    return lambda scope: scope[name][index]
 
 
 def _resolve(model: Model, text: str) -> tuple[str, Any]:

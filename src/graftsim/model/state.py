@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 from jaxtyping import Array, Float
 
@@ -10,9 +12,11 @@ class State(eqx.Module):
     """Positions, velocities and actuator memory at one instant (leading batch axes allowed).
 
     `q` [nq]: joint positions (rad, m, unit quaternions w x y z); `qd` [nv]: joint velocities;
-    `act` [na]: filtered commands of the actuators that have a lag.
+    `act` [na]: filtered commands of the actuators that have a lag. `memory`: what grafts remember
+    of earlier steps; (), the default, stands for a fresh start.
     """
 
     q: Float[Array, "*t nq"]
     qd: Float[Array, "*t nv"]
     act: Float[Array, "*t na"]
+    memory: Any = ()

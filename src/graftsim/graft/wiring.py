@@ -1,0 +1,322 @@
+"""From selectors to indices: where a graft's inputs come from, and where its output goes.
+
+A graft is evaluated for R rows at once (R = 1 without a bracket on the target). Every input and
+target is a fixed table of places in a flattened variable, one line for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.errors import VariableError, suggest
+from graftsim.model.catalogue import labels
+from graftsim.model.model import Model
+from graftsim.selectors import Selector
+from graftsim.spatial.rotation import cross, transpose
+from graftsim.spatial.transform import rotate
+from graftsim.taps import CATALOGUE
+
+Table = tuple[tuple[int, ...], ...]
+Lookup = Callable[[str], Any]
+SPATIAL = ("wx", "wy", "wz", "vx", "vy", "vz")
+FORCE = ("nx", "ny", "nz", "fx", "fy", "fz")
+
+
+class Shapes(NamedTuple):
+    """What there is to wire: names in the order of computation, their shapes, and the model."""
+
+    order: tuple[str, ...]
+    shape: Mapping[str, tuple[int, ...]]
+    model: Model
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """Labels of the rows of a variable."""
+        return labels(self.model, CATALOGUE[name].rows)
+
+    def width(self, name: str) -> int:
+        """Numbers in a row."""
+        return int(np.prod(self.shape[name][1:], dtype=int))
+
+
+@dataclass(frozen=True)
+class Source:
+    """One variable that a graft reads: `places` [R, k] in it, flattened."""
+
+    name: str
+    previous: bool
+    places: Table
+    columns: tuple[str, ...]
+    units: tuple[str, ...]
+
+    def read(self, lookup: Lookup) -> Float[Array, "R k"]:
+        """Its values, a line for each row of the graft."""
+        return _take(lookup(self.key), self.places)
+
+    @property
+    def key(self) -> str:
+        """Name to look up."""
+        return f"{self.name}@prev" if self.previous else self.name
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A user's function of sources, applied row by row."""
+
+    function: Callable[..., Any]
+    sources: tuple[Source, ...]
+    columns: tuple[str, ...]
+    units: tuple[str, ...]
+
+    def read(self, lookup: Lookup) -> Float[Array, "R k"]:
+        """Its values, a line for each row of the graft."""
+
+        def row(*xs: Array) -> Array:
+            return jnp.reshape(jnp.asarray(self.function(*xs)), -1)
+
+        return jax.vmap(row)(*(s.read(lookup) for s in self.sources))
+
+
+Input = Source | Computed
+
+
+@dataclass(frozen=True)
+class Target:
+    """One variable that a graft changes: `places` [R, k] in it, flattened."""
+
+    name: str
+    places: Table
+    shape: tuple[int, ...]
+    columns: tuple[str, ...]
+    units: tuple[str, ...]
+
+    def change(self, value: Array, y: Float[Array, "R k"], mode: str, lookup: Lookup) -> Array:
+        """The variable with the graft's output added, as a factor 1 + y, or put in."""
+        flat = jnp.reshape(value, -1)
+        places = np.array(self.places)
+        whole = np.array_equal(places.reshape(-1), np.arange(flat.shape[0]))
+        old = flat if whole else flat[places.reshape(-1)]
+        y = jnp.reshape(y, -1)
+        new = {"add": old + y, "scale": old * (1 + y), "replace": y}[mode]
+        return jnp.reshape(new if whole else flat.at[places.reshape(-1)].set(new), self.shape)
+
+
+@dataclass(frozen=True)
+class PairTarget(Target):
+    """Wrenches between pairs of links: `places` are the two links of each row."""
+
+    def change(self, value: Array, y: Float[Array, "R 6"], mode: str, lookup: Lookup) -> Array:
+        """External forces with action and reaction added, each at its link's origin, in its axes.
+
+        One wrench about one point, felt by both with opposite sign, changes neither the linear nor
+        the angular momentum of the two.
+        """
+        p, R = lookup("link.position"), lookup("link.rotation")
+        for row, (a, b) in enumerate(self.places):
+            n, f = rotate(R[a], y[row, :3]), rotate(R[a], y[row, 3:])
+            middle = (p[a] + p[b]) / 2
+            for link, sign in ((a, 1.0), (b, -1.0)):
+                moment = n + cross(middle - p[link], f)
+                wrench = jnp.concatenate([rotate(transpose(R[link]), v) for v in (moment, f)])
+                value = value.at[link].add(sign * wrench)
+        return value
+
+
+def _take(value: Array, places: Table) -> Float[Array, "R k"]:
+    index = np.array(places)
+    flat = jnp.reshape(value, -1)
+    if np.array_equal(index.reshape(-1), np.arange(flat.shape[0])):
+        return jnp.reshape(flat, index.shape)
+    return flat[index]
+
+
+# -- reading selectors ----------------------------------------------------------------------
+
+
+def target(shapes: Shapes, text: str) -> tuple[Target, Rows]:
+    """A target and its rows. Raises VariableError: unknown, no row, or nothing reads it."""
+    chosen = Selector.parse(text)
+    _exists(shapes, chosen.name)
+    if CATALOGUE[chosen.name].shown:
+        raise VariableError(
+            f"'{chosen.name}' is shown, but nothing in the dynamics reads it, so a graft on it "
+            "would change nothing."
+        )
+    rows = _rows(shapes, chosen)
+    width, shape = shapes.width(chosen.name), shapes.shape[chosen.name]
+    places = np.array(rows)[:, None] * width + np.arange(width)
+    names = _component_names(shapes, chosen.name)
+    units = _units(shapes, chosen.name, rows)
+    if chosen.pattern is None:
+        every = shapes.labels(chosen.name)
+        columns = tuple(f"{chosen.name}[{every[r]}]{n}" for r in rows for n in names)
+        made = Target(chosen.name, _table(places.reshape(1, -1)), shape, columns, sum(units, ()))
+        return made, Rows("", ())
+    columns = tuple(f"{chosen.name}[*]{n}" for n in names)
+    made = Target(chosen.name, _table(places), shape, columns, _common(units, text))
+    return made, Rows(CATALOGUE[chosen.name].rows, tuple((r,) for r in rows))
+
+
+def pair_target(shapes: Shapes, pairs: Sequence[tuple[str, str]]) -> tuple[PairTarget, Rows]:
+    """The target of action and reaction, a row for each pair of links."""
+    known = shapes.labels("link.force")
+    for pair in pairs:
+        for name in pair:
+            if name not in known:
+                raise VariableError(f"There is no link named '{name}'. {suggest(name, known)}")
+        if len(pair) != 2 or pair[0] == pair[1]:
+            raise VariableError(f"A pair is two different links, got {pair}.")
+    places = tuple((known.index(a), known.index(b)) for a, b in pairs)
+    units = _units(shapes, "link.force", (0,))[0]
+    columns = tuple(f"link.force[*].{n}" for n in FORCE)
+    made = PairTarget("link.force", places, shapes.shape["link.force"], columns, units)
+    return made, Rows("link", places)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a graft: the kind of their labels ("" for one row), and for each its members."""
+
+    kind: str
+    members: Table
+
+    def __len__(self) -> int:
+        return max(len(self.members), 1)
+
+
+def source(shapes: Shapes, text: str, rows: Rows) -> Source:
+    """An input of a graft with the given rows. `[*]` follows them; other patterns are repeated."""
+    previous = "@prev" in text
+    chosen = Selector.parse(text.replace("@prev", ""))
+    _exists(shapes, chosen.name)
+    name, width = chosen.name, shapes.width(chosen.name)
+    every, names = shapes.labels(name), _component_names(shapes, name)
+    suffix = "@prev" if previous else ""
+    if rows.kind and chosen.pattern == "*":
+        index = [_follow(shapes, rows.kind, members, name, text) for members in rows.members]
+        if len({len(i) for i in index}) > 1:
+            raise VariableError(f"'{text}' has a different number of rows for each of {rows}.")
+        each = [""] if len(index[0]) == 1 else [f" {k + 1}" for k in range(len(index[0]))]
+        columns = tuple(f"{name}[*]{e}{n}{suffix}" for e in each for n in names)
+        units = _common([sum(_units(shapes, name, i), ()) for i in index], text)
+    else:
+        own = _rows(shapes, chosen)
+        index = [own] * len(rows)
+        columns = tuple(f"{name}[{every[r]}]{n}{suffix}" for r in own for n in names)
+        units = sum(_units(shapes, name, own), ())
+    places = np.array(index)[..., None] * width + np.arange(width)
+    return Source(name, previous, _table(places.reshape(len(rows), -1)), columns, units)
+
+
+def _follow(
+    shapes: Shapes, kind: str, members: Sequence[int], name: str, text: str
+) -> tuple[int, ...]:
+    """Rows of a variable that belong to the members of a row of another kind.
+
+    A degree of freedom belongs to the link that it moves, an actuator to its degree of freedom.
+    """
+    wanted, tree = CATALOGUE[name].rows, shapes.model.tree
+    found: list[int] = []
+    for i in members:
+        if wanted == kind:
+            found.append(i)
+            continue
+        dofs = {
+            "dof": lambda i: [i],
+            "link": lambda i: list(tree.v_index[i]),
+            "actuator": lambda i: [int(shapes.model.actuator.dof[i])],
+            "coordinate": lambda i: [
+                int(v)
+                for q, v, t in zip(tree.q_index, tree.v_index, tree.joint_types, strict=True)
+                if i in q and t.nq == t.nv
+                for q, v in zip(q, v, strict=True)
+                if q == i
+            ],
+        }[kind](i)
+        for dof in dofs:
+            link = int(tree.link_of_dof[dof])
+            kinds = tree.joint_types[link]
+            place = list(tree.v_index[link]).index(dof)
+            found += {
+                "dof": lambda dof=dof: [dof],
+                "link": lambda link=link: [link],
+                "actuator": lambda dof=dof: [
+                    k for k, d in enumerate(shapes.model.actuator.dof) if d == dof
+                ],
+                "coordinate": lambda link=link, kinds=kinds, place=place: (
+                    [int(tree.q_index[link][place])] if kinds.nq == kinds.nv else []
+                ),
+            }[wanted]()
+    if not found:
+        raise VariableError(
+            f"'{text}': rows of {name} ({wanted}s) do not follow those of the target ({kind}s) "
+            "one by one. Name the rows, or use a variable of the joints."
+        )
+    return tuple(dict.fromkeys(found)) if len(members) == 1 else tuple(found)
+
+
+def _rows(shapes: Shapes, chosen: Selector) -> tuple[int, ...]:
+    every = shapes.labels(chosen.name)
+    rows = chosen.rows(every)
+    if not rows:
+        raise VariableError(f"'{chosen}' selects no row. {suggest(chosen.pattern or '', every)}")
+    return rows
+
+
+def _exists(shapes: Shapes, name: str) -> None:
+    if name not in CATALOGUE:
+        raise VariableError(f"There is no variable named '{name}'. {suggest(name, CATALOGUE)}")
+    if 0 in shapes.shape[name]:
+        raise VariableError(f"'{name}' is empty for this robot.")
+
+
+def _component_names(shapes: Shapes, name: str) -> tuple[str, ...]:
+    width = shapes.width(name)
+    if width == 1:
+        return ("",)
+    if width == 6:
+        return tuple(f".{c}" for c in (FORCE if name == "link.force" else SPATIAL))
+    if width == 3:
+        return (".x", ".y", ".z")
+    return tuple(f".{k}" for k in range(width))
+
+
+def _units(shapes: Shapes, name: str, rows: Sequence[int]) -> list[tuple[str, ...]]:
+    """Units of the numbers of each row: turning or sliding form, halves of a spatial vector."""
+    text, tree = CATALOGUE[name].unit, shapes.model.tree
+    width = shapes.width(name)
+    if "," in text:
+        first, second = (u.strip() for u in text.split(","))
+        return [(first,) * 3 + (second,) * 3 for _ in rows]
+    forms = [u.strip() for u in text.split("|")]
+    if len(forms) == 1:
+        return [(text,) * width for _ in rows]
+    kind, out = CATALOGUE[name].rows, []
+    for r in rows:
+        if kind == "coordinate":
+            joint = next(i for i, q in enumerate(tree.q_index) if r in q)
+            t, place = tree.joint_types[joint], list(tree.q_index[joint]).index(r)
+            if place >= t.nq - 4 and t.name in ("spherical", "free"):
+                out.append(("1",))
+                continue
+            turning = t.units[place] == "rad"
+        else:
+            dof = r if kind == "dof" else int(shapes.model.actuator.dof[r])
+            turning = tree.dof_units[dof] == "rad"
+        out.append((forms[0] if turning else forms[1],))
+    return out
+
+
+def _common(units: Sequence[tuple[str, ...]], text: str) -> tuple[str, ...]:
+    """Units of columns; where rows differ (turning and sliding joints), all forms."""
+    return tuple(" | ".join(dict.fromkeys(column)) for column in zip(*units, strict=True))
+
+
+def _table(places: np.ndarray) -> Table:
+    return tuple(tuple(int(i) for i in row) for row in places)
