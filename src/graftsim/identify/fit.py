@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify import diagnose, gradient, judge
 from graftsim.identify.checkpoint import Checkpoint
+from graftsim.identify.grafted import summarise
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled, as_data, compile_residuals
 from graftsim.identify.result import Iteration, ParameterRow, Result
@@ -23,6 +23,7 @@ from graftsim.optim.least_squares import (
     Point,
     levenberg_marquardt,
 )
+from graftsim.optim.sparsity import SparseGroupLasso
 
 Solver = LevenbergMarquardt | LBFGS | Adam
 SOLVERS: dict[str, Solver] = {
@@ -31,30 +32,37 @@ SOLVERS: dict[str, Solver] = {
     "adam": Adam(),
 }
 
+# Above so many unknowns a dense Gauss-Newton matrix costs more than it gives.
+DENSE = 1500
+
 Progress = Callable[[Iteration, int, int], None]
 
 
 def fit(
     problem: Problem,
     *,
-    local: str | Solver = "levenberg_marquardt",
+    local: str | Solver = "auto",
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
+    sparsity: SparseGroupLasso | None = None,
     command: str = "",
 ) -> Result:
-    """Fit the free parameters of a problem, on growing horizons.
+    """Fit the free parameters of a problem and the weights of its grafts, on growing horizons.
+
+    Physics comes first: with both, the parameters alone are fitted, then all together, so that a
+    network starts with what parameters cannot explain, and each weight costs by its prior.
 
     local: `LevenbergMarquardt(...)` (residuals, structured Jacobian), `LBFGS(...)` or `Adam(...)`,
-    or their names in lower case for the defaults. checkpoint: a file that is written after each
-    iteration and resumed from if it is there and of the same problem. progress(iteration, stage,
-    stages) runs after each iteration.
+    or their names in lower case for the defaults; "auto", the default, is the first up to some
+    1,500 unknowns and L-BFGS beyond. sparsity: a penalty on the weights of each input of the
+    grafts that sets whole inputs to exact zero (Levenberg-Marquardt only). checkpoint: a file that
+    is written after each iteration and resumed from if it is there and of the same problem.
+    progress(iteration, stage, stages) runs after each iteration.
 
     Raises ProblemError: a parameter on which no residual depends, named; a start that cannot be
     simulated; a checkpoint of another problem.
     """
-    if isinstance(local, str) and local not in SOLVERS:
-        raise ProblemError(f"local '{local}'. {suggest(local, SOLVERS)}")
-    solver = SOLVERS[local] if isinstance(local, str) else local
+    solver = _solver(local, problem, sparsity)
     began = time.perf_counter()
     damping = solver.damping if isinstance(solver, LevenbergMarquardt) else 0.0
     saved = Checkpoint(checkpoint, problem)
@@ -63,18 +71,24 @@ def fit(
     stage_windows: Windows | None = None
     compiled: Compiled | None = None
     point = Point(theta, np.zeros((0, 0)), np.inf, damping)
-    for stage, horizon in enumerate(problem.horizons):
+    stages = _stages(problem)
+    alone: np.ndarray | None = None
+    for stage, (horizon, physics) in enumerate(stages):
         if stage < saved.stage:
             continue
-        stage_windows = problem.windows(problem.train, horizon)
-        compiled = compile_windows(problem, stage_windows)
+        if stage_windows is None or horizon != stages[stage - 1][0]:
+            stage_windows = problem.windows(problem.train, horizon)
+            compiled = compile_windows(problem, stage_windows)
+        assert compiled is not None
+        if not physics and alone is None and problem.parameters.physical.any():
+            alone = theta
         start = np.zeros((len(stage_windows), problem.nlocal))
         point = Point(theta, start, np.inf, damping)
         if stage == saved.stage and saved.point is not None:
             point = saved.point
         elif stage == 0:
             _check_start(problem, compiled, stage_windows, theta, start)
-        bounds = problem.bounds
+        bounds = problem.bounds_of(theta, physics=physics, sparsity=sparsity)
 
         def after(p: Point, size: float, stage: int = stage, horizon: float = horizon) -> None:
             seconds = time.perf_counter() - began
@@ -84,7 +98,7 @@ def fit(
             history.append(entry)
             saved.write(stage, p, history)
             if progress is not None:
-                progress(entry, stage, len(problem.horizons))
+                progress(entry, stage, len(stages))
 
         if point.outcome in ("", "iteration limit"):
             point = replace(point, outcome="")
@@ -97,7 +111,36 @@ def fit(
         theta = point.theta
         saved.write(stage, point, history)
     assert stage_windows is not None and compiled is not None
-    return _result(problem, stage_windows, compiled, point, history, began, command, solver)
+    if not problem.grafted:
+        alone = None
+    return _result(
+        problem, stage_windows, compiled, point, history, began, command, solver, sparsity, alone
+    )
+
+
+def _solver(local: str | Solver, problem: Problem, sparsity: SparseGroupLasso | None) -> Solver:
+    if local == "auto":
+        many = len(problem.parameters) > DENSE and sparsity is None
+        return SOLVERS["lbfgs" if many else "levenberg_marquardt"]
+    if isinstance(local, str) and local not in SOLVERS:
+        raise ProblemError(f"local '{local}'. {suggest(local, ('auto', *SOLVERS))}")
+    solver = SOLVERS[local] if isinstance(local, str) else local
+    if sparsity is not None and not isinstance(solver, LevenbergMarquardt):
+        raise ProblemError("Exact zeros need local='levenberg_marquardt'.")
+    if sparsity is not None and not (problem.parameters.group >= 0).any():
+        raise ProblemError(
+            "sparsity penalises the weights of each input of a graft, but there is no graft whose "
+            "network tells which weights those are (MLP, GRU and Library do)."
+        )
+    return solver
+
+
+def _stages(problem: Problem) -> list[tuple[float, bool]]:
+    """(horizon, are physical parameters fitted alone?) of each stage."""
+    p = problem.parameters
+    physics = [(h, True) for h in problem.horizons] if p.physical.any() else []
+    joint = [(h, False) for h in problem.horizons] if not p.physical.all() else []
+    return physics + joint
 
 
 def compile_windows(problem: Problem, windows: Windows) -> Compiled:
@@ -121,7 +164,8 @@ def _check_start(
             f"({problem.horizons[0]:.3g} s long). Try a smaller dt, implicit damping, or other "
             "starting values."
         )
-    sizes = np.abs(J_t).max((0, 1))
+    # The first layers of a network have no effect before its last one has moved.
+    sizes = np.where(problem.parameters.physical, np.abs(J_t).max((0, 1)), 1.0)
     unused = [n for n, s in zip(problem.parameters.names, sizes, strict=True) if s == 0]
     if unused:
         raise ProblemError(
@@ -139,20 +183,25 @@ def _result(
     began: float,
     command: str,
     solver: Solver,
+    sparsity: SparseGroupLasso | None,
+    alone: np.ndarray | None,
 ) -> Result:
     p = problem.parameters
     theta = point.theta
     r, J_t, J_l = compiled.jacobian(theta, point.local)
-    bounds = problem.bounds
+    bounds = problem.bounds_of(theta)
     gradient_ = np.einsum("wmp,wm->p", J_t, r)
     held = ((theta <= p.lower) & (gradient_ >= 0)) | ((theta >= p.upper) & (gradient_ <= 0))
     held |= np.abs(J_t).max((0, 1)) == 0
     info = diagnose.information(r, J_t, J_l, theta, point.local, bounds, held)
     size = np.maximum(np.abs(theta), np.abs(p.start))
     size = np.where(size > 0, size, 1.0)
-    weak = diagnose.weak_directions(p.names, theta, size, info, held)
-    fitted = p.apply(problem.setup, jnp.asarray(theta, problem.simulator.dt.dtype))
-    judged = judge.judge(problem, fitted, windows, point.local)
+    weak = diagnose.weak_directions(p.names, theta, size, info, held | ~p.physical)
+    fitted = problem.setup_at(theta)
+    physics = None if alone is None else problem.setup_at(alone)
+    judged = judge.judge(problem, fitted, windows, point.local, physics)
+    grafts = summarise(problem, fitted, windows, point.local, theta, info.covariance)
+    known = np.flatnonzero(p.physical)
     rows = _rows(problem, theta, info, held)
     warnings = judge.warnings(problem, point, info, rows, judged, fitted.simulator.model)
     return Result(
@@ -162,7 +211,9 @@ def _result(
         traces=judged.traces,
         replays=judged.replays,
         history=tuple(history),
-        covariance=info.covariance,
+        covariance=info.covariance[np.ix_(known, known)],
+        grafts=grafts,
+        physics=judged.physics,
         weak=weak,
         warnings=warnings,
         start=problem.simulator,
@@ -174,6 +225,7 @@ def _result(
             "windows": len(windows),
             "samples": int(sum(m.sum() for m in windows.mask)),
             "covariance": info.method,
+            "sparsity": str(sparsity) if sparsity else "none",
             "residual over noise": float(np.sqrt(info.variance_ratio)),
         },
         command=command,
@@ -184,7 +236,8 @@ def _rows(
     problem: Problem, theta: np.ndarray, info: diagnose.Information, held: np.ndarray
 ) -> tuple[ParameterRow, ...]:
     p, rows = problem.parameters, []
-    for i, name in enumerate(p.names):
+    for i in np.flatnonzero(p.physical):
+        name = p.names[i]
         std = float(np.sqrt(info.covariance[i, i])) if not held[i] else float("nan")
         low, high = diagnose.interval(theta[i], std)
         if theta[i] <= p.lower[i] or theta[i] >= p.upper[i]:

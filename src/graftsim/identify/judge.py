@@ -34,12 +34,15 @@ STEP_ERROR = 1.0
 
 
 class Judged(NamedTuple):
-    """Errors, traces and replays of a fit, and what half the step changes in units of the noise."""
+    """Errors, traces and replays of a fit, what half the step changes in units of the noise, and
+    errors from the start to the fit without grafts.
+    """
 
     errors: tuple[ErrorRow, ...]
     traces: tuple[Trace, ...]
     replays: tuple[Replay, ...]
     step_error: float
+    physics: tuple[ErrorRow, ...] = ()
 
 
 class _Run(NamedTuple):
@@ -50,7 +53,13 @@ class _Run(NamedTuple):
     q: np.ndarray
 
 
-def judge(problem: Problem, fitted: Setup, train: Windows, train_local: np.ndarray) -> Judged:
+def judge(
+    problem: Problem,
+    fitted: Setup,
+    train: Windows,
+    train_local: np.ndarray,
+    physics: Setup | None = None,
+) -> Judged:
     """Simulate all windows with the start and the fitted model, each from its best initial states.
 
     Initial states of held-out windows see only their first half; their error is of the second.
@@ -65,6 +74,26 @@ def judge(problem: Problem, fitted: Setup, train: Windows, train_local: np.ndarr
     guess[: len(train)] = train_local
     after = runner.run(fitted, runner.initial(fitted, guess))
 
+    def errors_of(before: _Run, after: _Run) -> tuple[ErrorRow, ...]:
+        return _errors(problem, windows, seen, is_held, before, after)
+
+    alone: tuple[ErrorRow, ...] = ()
+    if physics is not None:
+        alone = errors_of(before, runner.run(physics, runner.initial(physics, guess)))
+    traces = _traces(problem, windows, is_held, before, after)
+    replays = _replays(problem, windows, is_held, after)
+    step_error = _step_error(problem, fitted, train, train_local)
+    return Judged(errors_of(before, after), traces, replays, step_error, alone)
+
+
+def _errors(
+    problem: Problem,
+    windows: Windows,
+    seen: list[np.ndarray],
+    is_held: np.ndarray,
+    before: _Run,
+    after: _Run,
+) -> tuple[ErrorRow, ...]:
     errors = []
     for i, spec in enumerate(problem.setup.sensors.specs):
         mask = windows.mask[i]
@@ -84,9 +113,7 @@ def judge(problem: Problem, fitted: Setup, train: Windows, train_local: np.ndarr
                 rms(after, is_held),
             )
         )
-    traces = _traces(problem, windows, is_held, before, after)
-    replays = _replays(problem, windows, is_held, after)
-    return Judged(tuple(errors), traces, replays, _step_error(problem, fitted, train, train_local))
+    return tuple(errors)
 
 
 def _step_error(problem: Problem, fitted: Setup, train: Windows, local: np.ndarray) -> float:
@@ -191,7 +218,7 @@ class _Runner:
             return r, np.broadcast_to(nothing, (w, r.shape[1], 0)), J
 
         empty = np.zeros(0)
-        bounds = Bounded(empty, empty, empty, np.ones(0), self.problem.bounds.local_std)
+        bounds = Bounded(empty, empty, empty, np.ones(0), self.problem.local_std)
         point = levenberg_marquardt(
             lambda t, l: jacobian(t, l)[0],
             jacobian,

@@ -7,7 +7,7 @@ only the coordinates of a consistent inertia and of a rotation are not physical 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +18,9 @@ from jaxtyping import Array, Float
 
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError, suggest
+from graftsim.graft.bound import BoundGrafts
 from graftsim.identify import compound
-from graftsim.identify.domains import Domain, Unbounded
+from graftsim.identify.domains import Domain, Prior, Unbounded
 from graftsim.identify.sensors import Sensors, unit
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit, with_leaf
 from graftsim.selectors import Selector
@@ -57,27 +58,40 @@ class Custom:
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of the flat vector: labels, start, limits, prior, and how to write them."""
+    """Some rows of the flat vector: labels, start, limits, prior, and how to write them.
+
+    `groups`: of weights of a network, the index of the input that each multiplies in
+    `group_names`, -1 for other weights; None for physical numbers.
+    """
 
     names: tuple[str, ...]
     start: np.ndarray
     domain: Domain
     units: tuple[str, ...]
     write: Callable[[Setup, Float[Array, " n"]], Setup]
+    groups: np.ndarray | None = None
+    group_names: tuple[str, ...] = ()
 
 
 class Parameters:
     """The flat vector theta of a problem and what each entry means.
 
+    `physical` [p] tells model parameters from weights of grafts, `group` [p] numbers the weights of
+    one input, named in `group_names`, -1 elsewhere.
+
     Raises ProblemError: a selection that is empty, given twice, or starts outside its bounds.
     """
 
-    def __init__(self, setup: Setup, free: Mapping[str, Domain | Custom]) -> None:
-        if not free:
+    def __init__(
+        self, setup: Setup, free: Mapping[str, Domain | Custom], grafts: Sequence[str] = ()
+    ) -> None:
+        if not free and not grafts:
             raise ProblemError(
-                "Nothing is free. Name what to fit, such as free={'joint.damping[*]': Positive()}."
+                "Nothing is free. Name what to fit, such as free={'joint.damping[*]': Positive()}, "
+                "or graft a network."
             )
         self.blocks = [_block(setup, text, domain) for text, domain in free.items()]
+        self.blocks += [_weights(setup, label) for label in grafts]
         self.names = tuple(n for b in self.blocks for n in b.names)
         twice = sorted({n for n in self.names if self.names.count(n) > 1})
         if twice:
@@ -92,6 +106,10 @@ class Parameters:
                 f"{self.names[i]} starts at {self.start[i]:g} {self.units[i]}, outside its bounds "
                 f"[{self.lower[i]:g}, {self.upper[i]:g}]. Widen them, or start from another value."
             )
+        self.physical = np.concatenate(
+            [np.full(len(b.names), b.groups is None) for b in self.blocks]
+        )
+        self.group, self.group_names = _number_groups(self.blocks)
         priors = [b.domain.prior for b in self.blocks for _ in b.names]
         self.prior_mean = np.array([p.mean if p else 0.0 for p in priors])
         self.prior_std = np.array([p.std if p else np.inf for p in priors])
@@ -107,6 +125,34 @@ class Parameters:
             setup = block.write(setup, theta[at : at + n])
             at += n
         return setup
+
+
+def _number_groups(blocks: Sequence[Block]) -> tuple[np.ndarray, tuple[str, ...]]:
+    numbers, names = [], []
+    for b in blocks:
+        own = np.full(len(b.names), -1) if b.groups is None else b.groups
+        numbers.append(np.where(own < 0, -1, own + len(names)))
+        names += b.group_names
+    return np.concatenate(numbers), tuple(names)
+
+
+def _weights(setup: Setup, label: str) -> Block:
+    """The weights of a graft. Its prior says what a weight costs; physical numbers cost nothing."""
+    grafts = setup.simulator.grafts
+    assert isinstance(grafts, BoundGrafts)
+    graft = grafts[label]
+    start = np.asarray(graft.trainable, float)
+    names = tuple(f"graft.{label}.{i}" for i in range(len(start)))
+
+    def write(s: Setup, x: Array) -> Setup:
+        old = s.simulator.grafts
+        assert isinstance(old, BoundGrafts)
+        new = old.replace(label, old[label].with_trainable(x.astype(s.simulator.dt.dtype)))
+        return eqx.tree_at(lambda t: t.simulator.grafts, s, new)
+
+    domain = Domain(prior=Prior(0.0, graft.wiring.prior))
+    groups = tuple(f"{label}: {g}" for g in graft.group_names())
+    return Block(names, start, domain, ("1",) * len(names), write, graft.groups(), groups)
 
 
 def _block(setup: Setup, text: str, domain: Domain | Custom) -> Block:

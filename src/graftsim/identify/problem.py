@@ -15,10 +15,12 @@ from graftsim.identify.domains import Domain
 from graftsim.identify.noise import estimate_noise
 from graftsim.identify.parameters import Custom, Parameters, Setup, default_domain
 from graftsim.identify.residuals import residual_width
+from graftsim.identify.scales import set_scales
 from graftsim.identify.sensors import KINDS, make_sensors
 from graftsim.identify.windows import InitialState, Windows, control_channels, cut, unmeasured
 from graftsim.io.recording import Recording
 from graftsim.optim.least_squares import Bounded
+from graftsim.optim.sparsity import Penalty, SparseGroupLasso
 
 MAX_WINDOWS = 200
 MIN_SAMPLES = 4
@@ -32,7 +34,9 @@ class Problem:
 
     simulator: the start. recordings: one or several. free: parameters by selector, each with a
     `Domain` (`Positive()`, `Bounds(...)`, `Unbounded()`) or a `Custom` reparametrisation; a plain
-    sequence of selectors takes the domain that physics allows. sensors: options by channel, or the
+    sequence of selectors takes the domain that physics allows. train: the grafts of the simulator
+    whose weights are fitted too, all by default. Their scales, where the blueprint left them open,
+    are set from the recordings. sensors: options by channel, or the
     channels to use; by default every channel that a sensor explains, commands excepted.
     noise: standard deviation by channel, estimated from the data where not given.
 
@@ -50,8 +54,9 @@ class Problem:
         self,
         simulator: Simulator,
         recordings: Recording | Sequence[Recording],
-        free: Mapping[str, Domain | Custom] | Sequence[str],
+        free: Mapping[str, Domain | Custom] | Sequence[str] = (),
         *,
+        train: bool | Sequence[str] = True,
         sensors: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None,
         noise: Mapping[str, float] | None = None,
         horizon: float | None = None,
@@ -82,7 +87,6 @@ class Problem:
         self.setup = Setup(simulator, make_sensors(simulator.model, channels, options))
         if not isinstance(free, Mapping):
             free = {text: default_domain(text) for text in free}
-        self.parameters = Parameters(self.setup, free)
         self.sigma = self._noise(dict(noise or {}))
 
         if loss == "one_step":
@@ -104,6 +108,9 @@ class Problem:
         else:
             self.train, self.heldout = _split(self.recordings, holdout)
         self._check_windows()
+        self.simulator = set_scales(simulator, self.windows(self.train, self.horizons[0]))
+        self.setup = Setup(self.simulator, self.setup.sensors)
+        self.parameters = Parameters(self.setup, free, _trained(self.simulator, train))
 
     @property
     def nlocal(self) -> int:
@@ -111,11 +118,44 @@ class Problem:
         return 2 * self.simulator.model.nv if self.fit_initial else 0
 
     @property
-    def bounds(self) -> Bounded:
-        """Bounds and priors for the solver."""
+    def grafted(self) -> bool:
+        """Are weights of grafts fitted?"""
+        return not self.parameters.physical.all()
+
+    @property
+    def local_std(self) -> np.ndarray:
+        """Weak beliefs about the displacements of initial states [s]."""
         std = np.repeat([LOCAL_STD_POSITION, LOCAL_STD_VELOCITY], self.simulator.model.nv)
+        return std[: self.nlocal]
+
+    def bounds_of(
+        self,
+        theta: np.ndarray,
+        *,
+        physics: bool = False,
+        sparsity: SparseGroupLasso | None = None,
+        zero: np.ndarray | None = None,
+    ) -> Bounded:
+        """Bounds, priors and penalty for the solver.
+
+        `physics`: weights stay where theta [p] has them. `zero`: [p] weights that stay zero.
+        The penalty takes the place of the prior on the weights that it holds down.
+        """
         p = self.parameters
-        return Bounded(p.lower, p.upper, p.prior_mean, p.prior_std, std[: self.nlocal])
+        lower, upper, std = p.lower.copy(), p.upper.copy(), p.prior_std
+        if physics:
+            lower[~p.physical] = upper[~p.physical] = theta[~p.physical]
+        if zero is not None:
+            lower[zero] = upper[zero] = 0.0
+        penalty = None
+        if sparsity is not None and not physics:
+            penalty = Penalty(p.group, sparsity.l1, sparsity.group)
+            std = np.where(p.group >= 0, np.inf, std)
+        return Bounded(lower, upper, p.prior_mean, std, self.local_std, penalty)
+
+    def setup_at(self, theta: np.ndarray) -> Setup:
+        """Simulator and sensors with the numbers of theta [p]."""
+        return self.parameters.apply(self.setup, jnp.asarray(theta, self.simulator.dt.dtype))
 
     def windows(self, recordings: Sequence[Recording], horizon: float) -> Windows:
         """Windows of the given length from the recordings."""
@@ -196,12 +236,23 @@ class Problem:
             "dt": self.dt,
             "substeps": self.simulator.substeps,
             "integrator": type(self.simulator.integrator).__name__,
+            "grafts": list(self.simulator.grafts.labels if self.simulator.grafts else ()),
             "horizons": list(self.horizons),
             "initial states": "fitted" if self.fit_initial else "measured",
             "recordings": [r.name for r in self.recordings],
             "held out": [r.name for r in self.heldout],
             "precision": str(jnp.zeros((), self.simulator.dt.dtype).dtype),
         }
+
+
+def _trained(simulator: Simulator, train: bool | Sequence[str]) -> tuple[str, ...]:
+    known = simulator.grafts.labels if simulator.grafts is not None else ()
+    if isinstance(train, bool):
+        return known if train else ()
+    for name in train:
+        if name not in known:
+            raise ProblemError(f"There is no graft '{name}' to train. {suggest(name, known)}")
+    return tuple(train)
 
 
 def _several(recordings: Recording | Sequence[Recording]) -> list[Recording]:

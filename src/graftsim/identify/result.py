@@ -72,6 +72,48 @@ class Replay:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """What a graft learned of one input, the others at their medians: y [n] over x [n] with a 95 %
+    band, in physical units. `row` is the row it is for, "" for all.
+    """
+
+    row: str
+    column: str
+    output: str
+    x_unit: str
+    y_unit: str
+    x: np.ndarray
+    y: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class GraftSummary:
+    """What a trained graft does along the fitted windows.
+
+    `output_rms` [R, m] of what it gives, `value_rms` [R, m] of the variable it acts on,
+    `sensitivity` [R, m, n]: mean absolute derivative of each output by each input, in physical
+    units; `reach` [R, m, n]: RMS change of the output when an input is held at its median.
+    """
+
+    label: str
+    mode: str
+    targets: tuple[str, ...]
+    outputs: tuple[str, ...]
+    output_units: tuple[str, ...]
+    columns: tuple[str, ...]
+    units: tuple[str, ...]
+    rows: tuple[str, ...]
+    weights: int
+    output_rms: np.ndarray
+    value_rms: np.ndarray
+    sensitivity: np.ndarray
+    reach: np.ndarray
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
 class Iteration:
     """One iteration of the solver. `horizon` in s; `cost` is half the weighted sum of squares;
     `seconds` since the fit began.
@@ -113,6 +155,9 @@ class Result:
     seconds: float
     settings: dict[str, Any] = field(default_factory=dict)
     command: str = ""
+    grafts: tuple[GraftSummary, ...] = ()
+    # With grafts and parameters: the errors when the parameters alone are fitted.
+    physics: tuple[ErrorRow, ...] = ()
 
     def __str__(self) -> str:
         rows = [

@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftsim.optim.sparsity import Penalty, penalised_step
+
 Residual = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Jacobian = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -62,18 +64,22 @@ class Normal(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounded:
-    """Bounds and Gaussian priors of theta [p], and the weak prior of local unknowns [s]."""
+    """Bounds and Gaussian priors of theta [p], the weak prior of local unknowns [s], and a penalty
+    that makes groups of theta exactly zero, or None.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
     prior_mean: np.ndarray
     prior_std: np.ndarray
     local_std: np.ndarray
+    penalty: Penalty | None = None
 
     def prior_cost(self, theta: np.ndarray, local: np.ndarray) -> float:
-        """Half the squared, whitened distances from the priors."""
+        """Half the squared, whitened distances from the priors, and the penalty."""
         d = (theta - self.prior_mean) / self.prior_std
-        return 0.5 * float(d @ d) + 0.5 * float(np.sum((local / self.local_std) ** 2))
+        size = 0.0 if self.penalty is None else self.penalty.value(theta)
+        return 0.5 * float(d @ d) + 0.5 * float(np.sum((local / self.local_std) ** 2)) + size
 
 
 def normal_equations(
@@ -98,9 +104,17 @@ def normal_equations(
 
 
 def solve_step(
-    n: Normal, damping: float, scale: np.ndarray, free: np.ndarray
+    n: Normal,
+    damping: float,
+    scale: np.ndarray,
+    free: np.ndarray,
+    theta: np.ndarray | None = None,
+    penalty: Penalty | None = None,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Damped step (theta, local) over the free parameters, and the decrease it predicts."""
+    """Damped step (theta, local) over the free parameters, and the decrease it predicts.
+
+    With a penalty, `theta` is where the step starts.
+    """
     p, s = n.A.shape[0], n.C.shape[-1]
     C = n.C + damping * _diagonals(n.C)
     if s:
@@ -111,7 +125,12 @@ def solve_step(
     else:
         S, rhs = n.A + damping * np.diag(scale), -n.g
     step = np.zeros(p)
-    if free.any():
+    penalised = penalty is not None and theta is not None and bool((penalty.group[free] >= 0).any())
+    if penalised:
+        assert penalty is not None and theta is not None
+        own = penalty._replace(group=penalty.group[free])
+        step[free] = penalised_step(S[np.ix_(free, free)], rhs[free], theta[free], own)
+    elif free.any():
         root = np.sqrt(scale[free])
         scaled = S[np.ix_(free, free)] / np.outer(root, root)
         step[free] = np.linalg.lstsq(scaled, rhs[free] / root, rcond=1e-15)[0] / root
@@ -123,7 +142,11 @@ def solve_step(
     quadratic = step @ n.A @ step + np.einsum("ws,wst,wt->", local, n.C, local)
     cross = 2 * np.einsum("p,wps,ws->", step, n.B, local)
     linear = n.g @ step + np.sum(n.g_local * local)
-    return step, local, -float(linear + 0.5 * (quadratic + cross))
+    decrease = -float(linear + 0.5 * (quadratic + cross))
+    if penalised:
+        assert penalty is not None and theta is not None
+        decrease += penalty.value(theta) - penalty.value(theta + step)
+    return step, local, decrease
 
 
 def levenberg_marquardt(
@@ -158,7 +181,7 @@ def levenberg_marquardt(
         gradient = _gradient_size(n, scale, free, cost)
         if callback is not None:
             callback(point, gradient)
-        if gradient < options.gradient_tolerance:
+        if gradient < options.gradient_tolerance and bounds.penalty is None:
             return replace(point, outcome="converged")
         if point.iteration >= options.iterations:
             return replace(point, outcome="iteration limit")
@@ -179,7 +202,9 @@ def _search(
     damping, growth = point.damping, point.growth
     assert point.scale is not None
     while damping < options.damping_limit:
-        step, local_step, predicted = solve_step(n, damping, point.scale, free)
+        step, local_step, predicted = solve_step(
+            n, damping, point.scale, free, point.theta, bounds.penalty
+        )
         theta = np.clip(point.theta + step, bounds.lower, bounds.upper)
         local = point.local + local_step
         r = residual(theta, local)

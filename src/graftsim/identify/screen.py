@@ -1,0 +1,202 @@
+"""Which inputs of which variables lack an effect: forward selection over a library of terms.
+
+A library graft adds to every candidate variable a sum of simple terms of every candidate input, all
+with weight zero. One Gauss-Newton linearisation of the fit then says, for every group of terms
+(variable, input), how much of the remaining misfit it would take away, initial states and free
+parameters adjusting: a score test (Rao 1948). The best group is fitted in earnest, and kept if it
+is significant on the fitted windows and lowers the held-out cost; then the rest is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from graftsim.identify.fit import compile_windows
+from graftsim.identify.holdout import Heldout, compare
+from graftsim.identify.problem import Problem
+from graftsim.optim.least_squares import (
+    LevenbergMarquardt,
+    Point,
+    levenberg_marquardt,
+    normal_equations,
+)
+
+ITERATIONS = 15
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """When an effect counts: `level` of the score test (over all groups together), `errors`
+    standard errors of the held-out improvement, and the least `share` of the held-out cost.
+    """
+
+    level: float = 1e-3
+    errors: float = 2.0
+    share: float = 0.01
+    most: int = 12
+
+
+class Step(NamedTuple):
+    """One group that was tried: its score (decrease of cost that linearisation promises), whether
+    it was kept, the held-out cost a window before and after, and the standard error of the change.
+    """
+
+    group: str
+    score: float
+    probability: float
+    before: float
+    after: float
+    error: float
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Screened:
+    """Groups kept, parameters with them, all steps, and held-out costs by window, first and last."""
+
+    groups: tuple[str, ...]
+    theta: np.ndarray
+    local: np.ndarray
+    steps: tuple[Step, ...]
+    cost_before: np.ndarray
+    cost_after: np.ndarray
+    # Scores of all groups before anything was kept, by name.
+    first_scores: dict[str, float]
+
+
+def screen(
+    problem: Problem, criteria: Criteria, say: Callable[[str], None] = lambda text: None
+) -> Screened:
+    """Groups of the library grafts of a problem that the data ask for.
+
+    Raises ProblemError: nothing is held out, or the start cannot be simulated.
+    """
+    p = problem.parameters
+    windows = problem.windows(problem.train, problem.horizons[-1])
+    compiled = compile_windows(problem, windows)
+    held = Heldout(problem, problem.windows(problem.heldout, problem.horizons[-1]))
+    samples = float(sum(m.sum() for m in windows.mask))
+
+    def fit(theta: np.ndarray, local: np.ndarray, kept: list[int]) -> Point:
+        off = (p.group >= 0) & ~np.isin(p.group, kept)
+        start = Point(np.where(off, 0.0, theta), local, np.inf, 1e-3)
+        options = LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5)
+        bounds = problem.bounds_of(theta, zero=off)
+        return levenberg_marquardt(
+            compiled.residual, compiled.jacobian, start, bounds, options
+        )
+
+    kept: list[int] = []
+    point = fit(p.start, np.zeros((len(windows), problem.nlocal)), kept)
+    cost = first = held.cost(point.theta)
+    steps: list[Step] = []
+    refused: set[int] = set()
+    scores: dict[str, float] = {}
+    while len(kept) < criteria.most:
+        gains = _gains(problem, compiled.jacobian(point.theta, point.local), point, kept)
+        freedom = max(samples - len(windows) * problem.nlocal - len(kept), 1.0)
+        if not scores:
+            scores = {p.group_names[g]: gain for g, (gain, _) in gains.items()}
+        open_ = {g: x for g, x in gains.items() if g not in refused}
+        if not open_:
+            break
+        best = max(open_, key=lambda g: open_[g][0])
+        gain, rank = open_[best]
+        chance = min(1.0, len(p.group_names) * _tail(gain, rank, point.cost, freedom))
+        if chance > criteria.level:
+            steps.append(_step(p.group_names[best], gain, chance, cost, None, False))
+            break
+        trial = fit(point.theta, point.local, [*kept, best])
+        after = held.cost(trial.theta)
+        mean, error = compare(cost, after)
+        good = mean > criteria.errors * error and mean > criteria.share * np.mean(
+            cost[np.isfinite(cost)]
+        )
+        steps.append(_step(p.group_names[best], gain, chance, cost, after, good))
+        say(f"{p.group_names[best]}: {'kept' if good else 'not kept'}")
+        if good:
+            kept.append(best)
+            point, cost = trial, after
+            refused = set()
+        else:
+            refused.add(best)
+            # What promises most does not carry over: a few more, then it is enough.
+            if len(refused) >= 3:
+                break
+    kept, point, cost = _prune(fit, held, kept, point, cost, criteria)
+    names = tuple(p.group_names[g] for g in kept)
+    return Screened(names, point.theta, point.local, tuple(steps), first, cost, scores)
+
+
+def _prune(fit, held, kept, point, cost, criteria):
+    """Take out again what later groups have made unnecessary."""
+    for group in list(kept):
+        if len(kept) == 1:
+            break
+        rest = [g for g in kept if g != group]
+        trial = fit(point.theta, point.local, rest)
+        without = held.cost(trial.theta)
+        mean, error = compare(without, cost)
+        worth = mean > criteria.errors * error and mean > criteria.share * np.mean(
+            without[np.isfinite(without)]
+        )
+        if not worth:
+            kept, point, cost = rest, trial, without
+    return kept, point, cost
+
+
+def _gains(
+    problem: Problem,
+    linear: tuple[np.ndarray, np.ndarray, np.ndarray],
+    point: Point,
+    kept: list[int],
+) -> dict[int, tuple[float, float]]:
+    """For each group not kept: decrease of cost if it were freed, and its effective rank."""
+    p = problem.parameters
+    bounds = problem.bounds_of(point.theta)
+    n = normal_equations(*linear, point.theta, point.local, bounds)
+    S, g = n.A, n.g
+    if problem.nlocal:
+        BC = n.B @ np.linalg.inv(n.C)
+        S = S - np.einsum("wps,wqs->pq", BC, n.B)
+        g = g - np.einsum("wps,ws->p", BC, n.g_local)
+    active = np.flatnonzero((p.group < 0) | np.isin(p.group, kept))
+    solve = np.linalg.pinv(S[np.ix_(active, active)], hermitian=True)
+    out = {}
+    for group in range(len(p.group_names)):
+        if group in kept:
+            continue
+        i = np.flatnonzero(p.group == group)
+        K = S[np.ix_(i, active)] @ solve
+        inside = S[np.ix_(i, i)] - K @ S[np.ix_(active, i)]
+        pull = g[i] - K @ g[active]
+        prior = bounds.prior_std[i] ** -2
+        values, vectors = np.linalg.eigh((inside + inside.T) / 2)
+        values = np.maximum(values, prior.min())
+        gain = 0.5 * float(np.sum((vectors.T @ pull) ** 2 / values))
+        # Directions that the prior holds count only in part.
+        rank = float(np.sum(np.maximum(values - prior.mean(), 0.0) / values))
+        out[group] = (gain, max(rank, 1.0))
+    return out
+
+
+def _tail(gain: float, rank: float, cost: float, freedom: float) -> float:
+    """Probability of such a gain by chance: the tail of F with (rank, freedom) degrees."""
+    from scipy.stats import f
+
+    left = max(cost - gain, 1e-300)
+    return float(f.sf(gain / rank / (left / freedom), rank, freedom))
+
+
+def _step(
+    name: str, gain: float, chance: float, before: np.ndarray, after: np.ndarray | None, kept: bool
+) -> Step:
+    mean = float(np.mean(before[np.isfinite(before)]))
+    if after is None:
+        return Step(name, gain, chance, mean, float("nan"), float("nan"), kept)
+    change, error = compare(before, after)
+    return Step(name, gain, chance, mean, mean - change, error, kept)
