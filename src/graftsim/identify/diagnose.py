@@ -69,7 +69,7 @@ def information(
             cov, method = inverse * max(ratio, 1.0), "Gauss-Newton"
         covariance[np.ix_(free, free)] = cov * np.outer(d, d)
         return Information(S, covariance, ratio, method)
-    return Information(S, covariance, ratio, "none: every parameter is on a bound")
+    return Information(S, covariance, ratio, "none: no parameter is free")
 
 
 def _inverse(S: np.ndarray) -> np.ndarray:

@@ -140,7 +140,8 @@ def _stages(problem: Problem) -> list[tuple[float, bool]]:
     p = problem.parameters
     physics = [(h, True) for h in problem.horizons] if p.physical.any() else []
     joint = [(h, False) for h in problem.horizons] if not p.physical.all() else []
-    return physics + joint
+    # With nothing to fit there are still the initial states.
+    return physics + joint or [(problem.horizons[-1], True)]
 
 
 def compile_windows(problem: Problem, windows: Windows) -> Compiled:
@@ -212,6 +213,7 @@ def _result(
         replays=judged.replays,
         history=tuple(history),
         covariance=info.covariance[np.ix_(known, known)],
+        theta=theta,
         grafts=grafts,
         physics=judged.physics,
         weak=weak,

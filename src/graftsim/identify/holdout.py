@@ -39,7 +39,9 @@ class Heldout:
             return jax.vmap(single)(local, data)
 
         self._residual, self._jacobian = jax.jit(residual), jax.jit(jacobian)
-        self.samples = np.array([sum(m[i].sum() for m in windows.mask) for i in range(len(windows))])
+        self.samples = np.array(
+            [sum(m[i].sum() for m in windows.mask) for i in range(len(windows))]
+        )
 
     def cost(self, theta: np.ndarray) -> np.ndarray:
         """Half the whitened sum of squares of each window; infinite where it cannot be simulated."""
@@ -75,9 +77,18 @@ class Heldout:
 
 
 def compare(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
-    """Mean decrease of cost a window, and its standard error, from paired costs [w]."""
+    """Mean logarithm of before over after, and its standard error, from paired costs [w].
+
+    Logarithms, because costs of windows differ by orders of magnitude, and a few that leave the
+    track would drown the rest.
+    """
     both = np.isfinite(before) & np.isfinite(after)
     if both.sum() < 2:
         return 0.0, np.inf
-    gain = (before - after)[both]
+    gain = np.log(np.maximum(before[both], 1e-300) / np.maximum(after[both], 1e-300))
     return float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+def typical(cost: np.ndarray) -> float:
+    """Geometric mean of the finite costs."""
+    return float(np.exp(np.mean(np.log(np.maximum(cost[np.isfinite(cost)], 1e-300)))))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -56,12 +56,27 @@ class Custom:
     domain: Domain = field(default_factory=Domain)
 
 
+class Group(NamedTuple):
+    """The weights of one input of a graft: its label, the row it serves ("" for all), the input."""
+
+    graft: str
+    row: str
+    column: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.graft} {self.row}: {self.column}"
+            if self.row
+            else f"{self.graft}: {self.column}"
+        )
+
+
 @dataclass(frozen=True)
 class Block:
     """Some rows of the flat vector: labels, start, limits, prior, and how to write them.
 
     `groups`: of weights of a network, the index of the input that each multiplies in
-    `group_names`, -1 for other weights; None for physical numbers.
+    `group_keys`, -1 for other weights; None for physical numbers.
     """
 
     names: tuple[str, ...]
@@ -70,14 +85,14 @@ class Block:
     units: tuple[str, ...]
     write: Callable[[Setup, Float[Array, " n"]], Setup]
     groups: np.ndarray | None = None
-    group_names: tuple[str, ...] = ()
+    group_keys: tuple[Group, ...] = ()
 
 
 class Parameters:
     """The flat vector theta of a problem and what each entry means.
 
     `physical` [p] tells model parameters from weights of grafts, `group` [p] numbers the weights of
-    one input, named in `group_names`, -1 elsewhere.
+    one input, described in `groups`, -1 elsewhere.
 
     Raises ProblemError: a selection that is empty, given twice, or starts outside its bounds.
     """
@@ -85,11 +100,6 @@ class Parameters:
     def __init__(
         self, setup: Setup, free: Mapping[str, Domain | Custom], grafts: Sequence[str] = ()
     ) -> None:
-        if not free and not grafts:
-            raise ProblemError(
-                "Nothing is free. Name what to fit, such as free={'joint.damping[*]': Positive()}, "
-                "or graft a network."
-            )
         self.blocks = [_block(setup, text, domain) for text, domain in free.items()]
         self.blocks += [_weights(setup, label) for label in grafts]
         self.names = tuple(n for b in self.blocks for n in b.names)
@@ -97,19 +107,19 @@ class Parameters:
         if twice:
             raise ProblemError(f"Selected twice as free: {', '.join(twice)}.")
         self.units = tuple(u for b in self.blocks for u in b.units)
-        self.start = np.concatenate([b.start for b in self.blocks]).astype(float)
-        self.lower = np.concatenate([np.full(len(b.names), b.domain.lower) for b in self.blocks])
-        self.upper = np.concatenate([np.full(len(b.names), b.domain.upper) for b in self.blocks])
+        self.start = _joined([b.start for b in self.blocks]).astype(float)
+        self.lower = _joined([np.full(len(b.names), b.domain.lower) for b in self.blocks])
+        self.upper = _joined([np.full(len(b.names), b.domain.upper) for b in self.blocks])
         outside = (self.start < self.lower) | (self.start > self.upper)
         for i in np.flatnonzero(outside):
             raise ProblemError(
                 f"{self.names[i]} starts at {self.start[i]:g} {self.units[i]}, outside its bounds "
                 f"[{self.lower[i]:g}, {self.upper[i]:g}]. Widen them, or start from another value."
             )
-        self.physical = np.concatenate(
+        self.physical = _joined(
             [np.full(len(b.names), b.groups is None) for b in self.blocks]
-        )
-        self.group, self.group_names = _number_groups(self.blocks)
+        ).astype(bool)
+        self.group, self.groups = _number_groups(self.blocks)
         priors = [b.domain.prior for b in self.blocks for _ in b.names]
         self.prior_mean = np.array([p.mean if p else 0.0 for p in priors])
         self.prior_std = np.array([p.std if p else np.inf for p in priors])
@@ -127,13 +137,18 @@ class Parameters:
         return setup
 
 
-def _number_groups(blocks: Sequence[Block]) -> tuple[np.ndarray, tuple[str, ...]]:
-    numbers, names = [], []
+def _number_groups(blocks: Sequence[Block]) -> tuple[np.ndarray, tuple[Group, ...]]:
+    numbers: list[np.ndarray] = []
+    keys: list[Group] = []
     for b in blocks:
         own = np.full(len(b.names), -1) if b.groups is None else b.groups
-        numbers.append(np.where(own < 0, -1, own + len(names)))
-        names += b.group_names
-    return np.concatenate(numbers), tuple(names)
+        numbers.append(np.where(own < 0, -1, own + len(keys)))
+        keys += b.group_keys
+    return _joined(numbers).astype(int), tuple(keys)
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0), *parts])
 
 
 def _weights(setup: Setup, label: str) -> Block:
@@ -151,7 +166,7 @@ def _weights(setup: Setup, label: str) -> Block:
         return eqx.tree_at(lambda t: t.simulator.grafts, s, new)
 
     domain = Domain(prior=Prior(0.0, graft.wiring.prior))
-    groups = tuple(f"{label}: {g}" for g in graft.group_names())
+    groups = tuple(Group(label, *key) for key in graft.group_keys())
     return Block(names, start, domain, ("1",) * len(names), write, graft.groups(), groups)
 
 

@@ -34,7 +34,8 @@ class Problem:
 
     simulator: the start. recordings: one or several. free: parameters by selector, each with a
     `Domain` (`Positive()`, `Bounds(...)`, `Unbounded()`) or a `Custom` reparametrisation; a plain
-    sequence of selectors takes the domain that physics allows. train: the grafts of the simulator
+    sequence of selectors takes the domain that physics allows; None is for judging a simulator as
+    it is. train: the grafts of the simulator
     whose weights are fitted too, all by default. Their scales, where the blueprint left them open,
     are set from the recordings. sensors: options by channel, or the
     channels to use; by default every channel that a sensor explains, commands excepted.
@@ -54,7 +55,7 @@ class Problem:
         self,
         simulator: Simulator,
         recordings: Recording | Sequence[Recording],
-        free: Mapping[str, Domain | Custom] | Sequence[str] = (),
+        free: Mapping[str, Domain | Custom] | Sequence[str] | None = (),
         *,
         train: bool | Sequence[str] = True,
         sensors: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None,
@@ -85,8 +86,9 @@ class Problem:
 
         channels, options = _channels(simulator, self.recordings, sensors)
         self.setup = Setup(simulator, make_sensors(simulator.model, channels, options))
+        nothing = free is None
         if not isinstance(free, Mapping):
-            free = {text: default_domain(text) for text in free}
+            free = {text: default_domain(text) for text in free or ()}
         self.sigma = self._noise(dict(noise or {}))
 
         if loss == "one_step":
@@ -110,7 +112,13 @@ class Problem:
         self._check_windows()
         self.simulator = set_scales(simulator, self.windows(self.train, self.horizons[0]))
         self.setup = Setup(self.simulator, self.setup.sensors)
-        self.parameters = Parameters(self.setup, free, _trained(self.simulator, train))
+        trained = _trained(self.simulator, train)
+        if not (free or trained or nothing):
+            raise ProblemError(
+                "Nothing is free. Name what to fit, such as free={'joint.damping[*]': Positive()}, "
+                "or graft a network."
+            )
+        self.parameters = Parameters(self.setup, free, trained)
 
     @property
     def nlocal(self) -> int:

@@ -155,6 +155,8 @@ class Result:
     seconds: float
     settings: dict[str, Any] = field(default_factory=dict)
     command: str = ""
+    # The flat vector that was fitted, weights of grafts included.
+    theta: np.ndarray = field(default_factory=lambda: np.zeros(0))
     grafts: tuple[GraftSummary, ...] = ()
     # With grafts and parameters: the errors when the parameters alone are fitted.
     physics: tuple[ErrorRow, ...] = ()

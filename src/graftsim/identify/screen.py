@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graftsim.identify.fit import compile_windows
-from graftsim.identify.holdout import Heldout, compare
+from graftsim.identify.holdout import Heldout, compare, typical
+from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
 from graftsim.optim.least_squares import (
     LevenbergMarquardt,
@@ -31,7 +32,8 @@ ITERATIONS = 15
 @dataclass(frozen=True)
 class Criteria:
     """When an effect counts: `level` of the score test (over all groups together), `errors`
-    standard errors of the held-out improvement, and the least `share` of the held-out cost.
+    standard errors of the held-out improvement, and the least `share` of the held-out cost that it
+    takes away; at `most` so many.
     """
 
     level: float = 1e-3
@@ -42,10 +44,11 @@ class Criteria:
 
 class Step(NamedTuple):
     """One group that was tried: its score (decrease of cost that linearisation promises), whether
-    it was kept, the held-out cost a window before and after, and the standard error of the change.
+    it was kept, the typical held-out cost of a window before and after, and the standard error of the
+    logarithm of their ratio.
     """
 
-    group: str
+    group: Group
     score: float
     probability: float
     before: float
@@ -58,14 +61,14 @@ class Step(NamedTuple):
 class Screened:
     """Groups kept, parameters with them, all steps, and held-out costs by window, first and last."""
 
-    groups: tuple[str, ...]
+    groups: tuple[Group, ...]
     theta: np.ndarray
     local: np.ndarray
     steps: tuple[Step, ...]
     cost_before: np.ndarray
     cost_after: np.ndarray
     # Scores of all groups before anything was kept, by name.
-    first_scores: dict[str, float]
+    first_scores: dict[Group, float]
 
 
 def screen(
@@ -86,38 +89,34 @@ def screen(
         start = Point(np.where(off, 0.0, theta), local, np.inf, 1e-3)
         options = LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5)
         bounds = problem.bounds_of(theta, zero=off)
-        return levenberg_marquardt(
-            compiled.residual, compiled.jacobian, start, bounds, options
-        )
+        return levenberg_marquardt(compiled.residual, compiled.jacobian, start, bounds, options)
 
     kept: list[int] = []
     point = fit(p.start, np.zeros((len(windows), problem.nlocal)), kept)
     cost = first = held.cost(point.theta)
     steps: list[Step] = []
     refused: set[int] = set()
-    scores: dict[str, float] = {}
+    scores: dict[Group, float] = {}
     while len(kept) < criteria.most:
         gains = _gains(problem, compiled.jacobian(point.theta, point.local), point, kept)
         freedom = max(samples - len(windows) * problem.nlocal - len(kept), 1.0)
         if not scores:
-            scores = {p.group_names[g]: gain for g, (gain, _) in gains.items()}
+            scores = {p.groups[g]: gain for g, (gain, _) in gains.items()}
         open_ = {g: x for g, x in gains.items() if g not in refused}
         if not open_:
             break
         best = max(open_, key=lambda g: open_[g][0])
         gain, rank = open_[best]
-        chance = min(1.0, len(p.group_names) * _tail(gain, rank, point.cost, freedom))
+        chance = min(1.0, len(p.groups) * _tail(gain, rank, point.cost, freedom))
         if chance > criteria.level:
-            steps.append(_step(p.group_names[best], gain, chance, cost, None, False))
+            steps.append(_step(p.groups[best], gain, chance, cost, None, False))
             break
         trial = fit(point.theta, point.local, [*kept, best])
         after = held.cost(trial.theta)
         mean, error = compare(cost, after)
-        good = mean > criteria.errors * error and mean > criteria.share * np.mean(
-            cost[np.isfinite(cost)]
-        )
-        steps.append(_step(p.group_names[best], gain, chance, cost, after, good))
-        say(f"{p.group_names[best]}: {'kept' if good else 'not kept'}")
+        good = mean > max(criteria.errors * error, criteria.share)
+        steps.append(_step(p.groups[best], gain, chance, cost, after, good))
+        say(f"{p.groups[best]}: {'kept' if good else 'not kept'}")
         if good:
             kept.append(best)
             point, cost = trial, after
@@ -128,7 +127,7 @@ def screen(
             if len(refused) >= 3:
                 break
     kept, point, cost = _prune(fit, held, kept, point, cost, criteria)
-    names = tuple(p.group_names[g] for g in kept)
+    names = tuple(p.groups[g] for g in kept)
     return Screened(names, point.theta, point.local, tuple(steps), first, cost, scores)
 
 
@@ -141,10 +140,7 @@ def _prune(fit, held, kept, point, cost, criteria):
         trial = fit(point.theta, point.local, rest)
         without = held.cost(trial.theta)
         mean, error = compare(without, cost)
-        worth = mean > criteria.errors * error and mean > criteria.share * np.mean(
-            without[np.isfinite(without)]
-        )
-        if not worth:
+        if mean <= max(criteria.errors * error, criteria.share):
             kept, point, cost = rest, trial, without
     return kept, point, cost
 
@@ -167,7 +163,7 @@ def _gains(
     active = np.flatnonzero((p.group < 0) | np.isin(p.group, kept))
     solve = np.linalg.pinv(S[np.ix_(active, active)], hermitian=True)
     out = {}
-    for group in range(len(p.group_names)):
+    for group in range(len(p.groups)):
         if group in kept:
             continue
         i = np.flatnonzero(p.group == group)
@@ -193,10 +189,14 @@ def _tail(gain: float, rank: float, cost: float, freedom: float) -> float:
 
 
 def _step(
-    name: str, gain: float, chance: float, before: np.ndarray, after: np.ndarray | None, kept: bool
+    group: Group,
+    gain: float,
+    chance: float,
+    before: np.ndarray,
+    after: np.ndarray | None,
+    kept: bool,
 ) -> Step:
-    mean = float(np.mean(before[np.isfinite(before)]))
     if after is None:
-        return Step(name, gain, chance, mean, float("nan"), float("nan"), kept)
-    change, error = compare(before, after)
-    return Step(name, gain, chance, mean, mean - change, error, kept)
+        return Step(group, gain, chance, typical(before), float("nan"), float("nan"), kept)
+    error = compare(before, after)[1]
+    return Step(group, gain, chance, typical(before), typical(after), error, kept)

@@ -1,0 +1,163 @@
+"""Closed formulas: the few simple terms that say what a network learned.
+
+Starts from the library of the screening, with the kept inputs free; takes the subset of terms with
+the least Bayesian information criterion (Schwarz 1978) in the quadratic model of the fit there, and
+fits their coefficients to the recordings themselves, not to the network.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from graftsim.graft.bound import BoundGraft, BoundGrafts
+from graftsim.graft.networks import STRIBECK_WIDTH, TERMS, Terms
+from graftsim.identify import diagnose
+from graftsim.identify.fit import compile_windows
+from graftsim.identify.parameters import Group
+from graftsim.identify.problem import Problem
+from graftsim.optim.least_squares import (
+    LevenbergMarquardt,
+    Point,
+    levenberg_marquardt,
+    normal_equations,
+)
+
+MOST = 3
+# How the unit of a coefficient follows from those of output and input.
+_POWER = {"linear": 1, "quadratic": 2, "cubic": 3}
+
+
+class Term(NamedTuple):
+    """One term: coefficient and its standard deviation in physical units, and how it is written."""
+
+    group: Group
+    kind: str
+    value: float
+    std: float
+    unit: str
+    text: str
+
+
+class Formula(NamedTuple):
+    """Terms kept, and the parameters [p] of the library problem with them."""
+
+    terms: tuple[Term, ...]
+    theta: np.ndarray
+
+    def of(self, graft: str, row: str) -> tuple[Term, ...]:
+        """Terms of one row."""
+        return tuple(t for t in self.terms if (t.group.graft, t.group.row) == (graft, row))
+
+
+def find_formula(problem: Problem, groups: tuple[Group, ...], theta: np.ndarray) -> Formula:
+    """Terms of the kept groups of a library problem, and their coefficients, fitted.
+
+    At most three terms for each group's row are looked for.
+    """
+    p = problem.parameters
+    windows = problem.windows(problem.train, problem.horizons[-1])
+    compiled = compile_windows(problem, windows)
+    inside = np.array([i for i, g in enumerate(p.group) if g >= 0 and p.groups[g] in groups], int)
+    off = (p.group >= 0) & ~np.isin(np.arange(len(p)), inside)
+
+    def fit(start: np.ndarray, zero: np.ndarray) -> Point:
+        return levenberg_marquardt(
+            compiled.residual,
+            compiled.jacobian,
+            Point(
+                np.where(zero, 0.0, start), np.zeros((len(windows), problem.nlocal)), np.inf, 1e-3
+            ),
+            problem.bounds_of(start, zero=zero),
+            LevenbergMarquardt(iterations=20, cost_tolerance=1e-6),
+        )
+
+    point = fit(theta, off)
+    samples = sum(m.sum() for m in windows.mask)
+    chosen: list[int] = []
+    for row in dict.fromkeys((g.graft, g.row) for g in groups):
+        mine = [i for i in inside if (p.groups[p.group[i]][:2]) == row]
+        rest = [i for i in inside if i not in mine]
+        chosen += _subset(
+            problem, compiled.jacobian(point.theta, point.local), point, mine, rest, samples
+        )
+    zero = (p.group >= 0) & ~np.isin(np.arange(len(p)), chosen)
+    point = fit(point.theta, zero)
+    r, J_t, J_l = compiled.jacobian(point.theta, point.local)
+    info = diagnose.information(
+        r, J_t, J_l, point.theta, point.local, problem.bounds_of(point.theta), zero
+    )
+    std = np.sqrt(np.diag(info.covariance))
+    terms = [_term(problem, i, point.theta[i], std[i]) for i in chosen]
+    return Formula(tuple(terms), point.theta)
+
+
+def _subset(
+    problem: Problem,
+    linear: tuple[np.ndarray, np.ndarray, np.ndarray],
+    point: Point,
+    mine: list[int],
+    rest: list[int],
+    samples: float,
+) -> list[int]:
+    """Of the weights of one row, the few with the least BIC; all others of the fit stay free."""
+    p = problem.parameters
+    n = normal_equations(*linear, point.theta, point.local, problem.bounds_of(point.theta))
+    S, g = n.A, n.g
+    if problem.nlocal:
+        BC = n.B @ np.linalg.inv(n.C)
+        S = S - np.einsum("wps,wqs->pq", BC, n.B)
+        g = g - np.einsum("wps,ws->p", BC, n.g_local)
+    always = [*np.flatnonzero(p.group < 0), *rest]
+    best: tuple[float, list[int]] = (np.inf, [])
+    scale = max(point.cost / max(samples / 2, 1.0), 1e-300)
+    for size in range(1, MOST + 1):
+        for subset in combinations(mine, size):
+            keep = [*always, *subset]
+            out = [i for i in mine if i not in subset]
+            # Minimum of the quadratic model with the weights in `out` taken to zero.
+            d = np.zeros(len(p))
+            d[out] = -point.theta[out]
+            d[keep] = np.linalg.lstsq(
+                S[np.ix_(keep, keep)], -(g[keep] + S[np.ix_(keep, out)] @ d[out]), rcond=1e-12
+            )[0]
+            cost = point.cost + g @ d + 0.5 * d @ S @ d
+            score = cost / scale + 0.5 * size * np.log(samples)
+            if score < best[0]:
+                best = (score, list(subset))
+    return best[1]
+
+
+def _term(problem: Problem, i: int, weight: float, std: float) -> Term:
+    p = problem.parameters
+    group = p.groups[p.group[i]]
+    graft, kind, column, output = _locate(problem, i)
+    w = graft.wiring
+    scale = float(graft.input_scale[column])
+    factor = float(graft.output_scale[output]) / scale ** _POWER.get(kind, 0)
+    units = [u for t in w.targets for u in t.units]
+    unit = _unit(units[output], w.units[column], _POWER.get(kind, 0))
+    text = TERMS[kind][0].format(x=group.column).replace("/v)", f"/{STRIBECK_WIDTH * scale:.3g})")
+    return Term(group, kind, weight * factor, std * factor, unit, text)
+
+
+def _locate(problem: Problem, i: int) -> tuple[BoundGraft, str, int, int]:
+    """Graft, kind of term, input column and output of weight i."""
+    p, grafts = problem.parameters, problem.simulator.grafts
+    assert isinstance(grafts, BoundGrafts)
+    graft = grafts[p.groups[p.group[i]].graft]
+    network = graft.form
+    assert isinstance(network, Terms)
+    first = p.names.index(f"graft.{graft.label}.0")
+    shape = graft.weights.weight.shape
+    *_, output, column, term = np.unravel_index(i - first, shape)
+    return graft, network.terms[int(term)], int(column), int(output)
+
+
+def _unit(output: str, x: str, power: int) -> str:
+    if power == 0 or x == "1":
+        return output
+    below = x if power == 1 else f"({x})^{power}"
+    return f"{output}/({x})" if power == 1 and "/" in x else f"{output}/{below}"
