@@ -207,7 +207,7 @@ def _networks(
     criteria: Criteria,
     progress: Callable[[str], None],
 ) -> tuple[Result, np.ndarray, dict[tuple[str, str], str], tuple[Group, ...]]:
-    """Networks on the variables found, each with its inputs; then fewer inputs, while that holds."""
+    """Networks on the variables found, each with its inputs; then fewer, while that holds."""
 
     def attempt(groups: Sequence[Group]) -> tuple[Result, np.ndarray, dict[tuple[str, str], str]]:
         inputs: dict[tuple[str, str], list[str]] = {}

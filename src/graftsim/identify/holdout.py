@@ -44,7 +44,7 @@ class Heldout:
         )
 
     def cost(self, theta: np.ndarray) -> np.ndarray:
-        """Half the whitened sum of squares of each window; infinite where it cannot be simulated."""
+        """Half the whitened sum of squares of each window; infinite where it is not finite."""
         local = np.zeros((len(self.windows), self.problem.nlocal))
         dtype = self.problem.simulator.dt.dtype
         numbers = jnp.asarray(theta, dtype)

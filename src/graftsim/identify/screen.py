@@ -44,8 +44,8 @@ class Criteria:
 
 class Step(NamedTuple):
     """One group that was tried: its score (decrease of cost that linearisation promises), whether
-    it was kept, the typical held-out cost of a window before and after, and the standard error of the
-    logarithm of their ratio.
+    it was kept, the typical held-out cost of a window before and after, and the standard error of
+    the logarithm of their ratio.
     """
 
     group: Group
@@ -59,7 +59,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Screened:
-    """Groups kept, parameters with them, all steps, and held-out costs by window, first and last."""
+    """Groups kept, parameters with them, all steps, held-out costs by window, first and last."""
 
     groups: tuple[Group, ...]
     theta: np.ndarray
