@@ -59,7 +59,7 @@ def minimise(
     scaled = first_order.Scaled(
         evaluate=cost_and_gradient(problem, windows, bounds),
         start=np.concatenate([start.theta, start.local.reshape(-1)]),
-        unit=np.concatenate([_sizes(start.theta), np.tile(_local_sizes(problem), shape[0])]),
+        unit=np.concatenate([_sizes(problem, start.theta), np.tile(_local_sizes(problem), shape[0])]),
         lower=np.concatenate([bounds.lower, -free]),
         upper=np.concatenate([bounds.upper, free]),
     )
@@ -75,8 +75,10 @@ def minimise(
     return replace(point(found.x, found.cost, found.iterations), outcome=found.outcome)
 
 
-def _sizes(theta: np.ndarray) -> np.ndarray:
-    return np.where(theta != 0, np.abs(theta), 0.1)
+def _sizes(problem: Problem, theta: np.ndarray) -> np.ndarray:
+    """Magnitudes; weights are of size one by the scales of their graft."""
+    size = np.where(theta != 0, np.abs(theta), 0.1)
+    return np.where(problem.parameters.physical, size, 1.0)
 
 
 def _local_sizes(problem: Problem) -> np.ndarray:

@@ -16,9 +16,10 @@ Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 @dataclass(frozen=True)
 class LBFGS:
-    """Limited-memory BFGS with bounds (Byrd et al. 1995)."""
+    """Limited-memory BFGS with bounds (Byrd et al. 1995); `memory` pairs of steps are kept."""
 
     iterations: int = 200
+    memory: int = 30
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,13 @@ def _lbfgs(p: Scaled, solver: LBFGS, callback: Callback) -> Minimum:
         method="L-BFGS-B",
         bounds=Bounds(p.lower / p.unit, p.upper / p.unit),  # type: ignore[arg-type]
         callback=after,
-        options={"maxiter": solver.iterations, "ftol": 1e-12, "gtol": 1e-8},
+        options={
+            "maxiter": solver.iterations,
+            "maxfun": 20 * solver.iterations,
+            "maxcor": solver.memory,
+            "ftol": 1e-12,
+            "gtol": 1e-8,
+        },
     )
     outcome = {0: "converged", 1: "iteration limit"}.get(found.status, "stalled")
     x = np.clip(found.x * p.unit, p.lower, p.upper)
