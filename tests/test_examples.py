@@ -113,9 +113,29 @@ def test_many_simulations():
     assert "released at 0.10 rad: -0.0773 rad after 1 s, slope -0.773" in text
 
 
+def test_graft_takes_energy_and_comes_back():
+    """What a dissipative graft takes is what the arm loses, and a file gives the same motion."""
+    text = run("examples/09_graft.py")
+    assert number(text, "its power is at most") <= 0
+    work = number(text, "its work")
+    assert work < -0.1
+    assert number(text, r"with +the graft the energy changes by") == pytest.approx(work, rel=0.01)
+    assert abs(number(text, r"without the graft the energy changes by")) < 1e-3
+    assert number(text, "moves differently by") == 0
+
+
 def test_tables_of_the_docs_are_those_of_the_code():
     """docs/gen_tables.py has been run since the catalogues changed."""
     run("docs/gen_tables.py", "--check")
+
+
+def test_code_of_the_page_on_grafts_runs(tmp_path):
+    """The blocks of the page, one after the other, are a program."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/grafts.md").read_text(), re.DOTALL)
+    script = tmp_path / "page.py"
+    script.write_text("\n".join([f"import os\n\nos.chdir({str(tmp_path)!r})", *blocks]))
+    run(str(script))
+    assert {"friction.safetensors", "onnx"} <= {p.name for p in tmp_path.iterdir()}
 
 
 def test_links_between_pages():

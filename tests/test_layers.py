@@ -25,7 +25,7 @@ ROWS = (
 )
 LEVEL = {name: row for row, names in enumerate(ROWS) for name in names}
 # The public face has `result.report("out/")`: a shortcut upwards, loaded when it is called.
-SHORTCUTS = {("identify/result.py", "report")}
+SHORTCUTS = {("identify/result.py", "report"), ("identify/findings.py", "report")}
 HEAVY = (
     "mujoco",
     "matplotlib",
@@ -39,6 +39,7 @@ HEAVY = (
     "llvmlite",
     "pinocchio",
     "dask",
+    "onnx",
 )
 
 

@@ -19,7 +19,7 @@ class ModelError(GraftsimError):
 
 
 class FileError(GraftsimError):
-    """A robot file that cannot be read. The message names file, line and element."""
+    """A file of a robot or of grafts that cannot be read. The message names file and place."""
 
 
 class LogError(GraftsimError):

@@ -305,11 +305,27 @@ def _fresh(grafts: Grafts | None) -> Any:
 
 
 def _remembering(grafts: Grafts | None, state: State) -> State:
-    """A state that was made without regard to grafts begins with their fresh memory."""
-    # An empty tuple has no leaves: traced or not, this is a question about structure.
-    if grafts is None or jax.tree.leaves(state.memory):
+    """A state that was made without regard to grafts begins with their fresh memory.
+
+    Raises VariableError: it has the memory of others.
+    """
+    if grafts is None:
         return state
-    return replace(state, memory=grafts.memory())
+    fresh = grafts.memory()
+    # An empty tuple has no leaves: traced or not, this is a question about structure.
+    if not jax.tree.leaves(state.memory):
+        return replace(state, memory=fresh)
+    if _form(state.memory) != _form(fresh):
+        raise VariableError(
+            "The state has the memory of other grafts than the simulator's. Start afresh with "
+            "dataclasses.replace(state, memory=())."
+        )
+    return state
+
+
+def _form(memory: Any) -> Any:
+    leaves, structure = jax.tree.flatten(memory)
+    return structure, [jnp.shape(x) for x in leaves]
 
 
 def _both(first: Augmentation, second: Augmentation) -> Augmentation:
@@ -317,10 +333,10 @@ def _both(first: Augmentation, second: Augmentation) -> Augmentation:
 
 
 def _reader(simulator: Simulator, model: Model, text: str) -> Callable[[Scope], Array]:
-    """How to read a recorded variable, or what a graft adds, from the scope of a step."""
-    if text.startswith("graft."):
+    """How to read a recorded variable, or a graft's output or inputs, from the scope of a step."""
+    if text.startswith(("graft.", "inputs.")):
         known = () if simulator.grafts is None else simulator.grafts.labels
-        name = text.removeprefix("graft.")
+        name = text.split(".", 1)[1]
         if name not in known:
             raise VariableError(f"There is no graft named '{name}'. {suggest(name, known)}")
         return lambda scope: scope.notes[text]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from graftsim.errors import VariableError, suggest
+from graftsim.errors import LogError, VariableError, suggest
 from graftsim.graft import wiring
 from graftsim.graft.bound import BoundGraft, BoundGrafts, Wiring
 from graftsim.graft.networks import MLP, Recurrent, Specification
-from graftsim.graft.structure import ActionReaction, Frame, Structure
+from graftsim.graft.structure import ActionReaction, Frame, Setting, Structure, check
 from graftsim.io.log_units import unit
 from graftsim.model.fuse import fuse
 
@@ -136,9 +138,7 @@ def _bind(graft: Graft, shapes: wiring.Shapes, key: Any, dtype: Any) -> BoundGra
     if graft.mode not in MODES:
         raise VariableError(f"mode '{graft.mode}'. {suggest(graft.mode, MODES)}")
     targets, rows = _targets(graft, shapes)
-    inputs = {_text(i): _input(i, shapes, rows) for i in graft.sources}
-    if not inputs:
-        raise VariableError(f"Graft '{graft.label}' has no input.")
+    inputs = _inputs(graft, shapes, rows)
     _check_order(graft, shapes, targets, inputs)
     columns = tuple(c for i in inputs.values() for c in i.columns)
     units = tuple(u for i in inputs.values() for u in i.units)
@@ -151,8 +151,7 @@ def _bind(graft: Graft, shapes: wiring.Shapes, key: Any, dtype: Any) -> BoundGra
     scale_in, known_in = _input_scales(graft, slices, units, angles)
     scale_out, known_out = _output_scale(graft, targets)
     frame = Frame(slices, jnp.asarray(scale_in, dtype), jnp.asarray(scale_out, dtype), n_out)
-    for s in graft.structures:
-        s.check(frame, tuple(t.name for t in targets), graft.mode)
+    check(graft.structures, Setting(frame, targets, inputs, graft.mode, shapes.model.tree))
     width = n_out
     for s in reversed(graft.structures):
         width = s.outputs(width)
@@ -176,6 +175,7 @@ def _bind(graft: Graft, shapes: wiring.Shapes, key: Any, dtype: Any) -> BoundGra
             scaled=(tuple(known_in), known_out),
             prior=float(graft.prior),
             specification=graft.network if isinstance(graft.network, Specification) else None,
+            selectors=graft.targets,
         ),
         form,
         arrays,
@@ -189,19 +189,35 @@ def _targets(graft: Graft, shapes: wiring.Shapes) -> tuple[tuple[wiring.Target, 
     if pairs and graft.targets == ("link.force",):
         made, rows = wiring.pair_target(shapes, pairs[0].pairs)
         return (made,), rows
+    if not graft.targets:
+        raise VariableError("A graft needs at least one target.")
     found = [wiring.target(shapes, text) for text in graft.targets]
-    counts = {len(rows) for _, rows in found}
-    kinds = {rows.kind for _, rows in found}
-    if len(counts) > 1 or len(kinds) > 1:
+    targets, rows = tuple(t for t, _ in found), [r for _, r in found]
+    if all(r == rows[0] for r in rows):
+        return targets, rows[0]
+    if any(len(r) > 1 for r in rows):
+        labels = (", ".join(_row_labels(shapes, r)) or "the whole" for r in rows)
+        each = (f"{text} has {which}" for text, which in zip(graft.targets, labels, strict=True))
         raise VariableError(
-            f"The targets of one network must have the same rows: {', '.join(graft.targets)} have "
-            f"{', '.join(str(len(r)) for _, r in found)}."
+            f"The targets of one network must have the same rows: {'; '.join(each)}."
         )
-    return tuple(t for t, _ in found), found[0][1]
+    # One row each, of different things: there is no row that an input could follow.
+    return targets, wiring.Rows("", ())
 
 
-def _text(entry: str | Feature) -> str:
-    return entry if isinstance(entry, str) else entry.text
+def _inputs(graft: Graft, shapes: wiring.Shapes, rows: wiring.Rows) -> dict[str, wiring.Input]:
+    found: dict[str, wiring.Input] = {}
+    for entry in graft.sources:
+        text = entry if isinstance(entry, str) else entry.text
+        if text in found:
+            raise VariableError(
+                f"Graft '{graft.label}' has two inputs '{text}'. Give a Feature a name=, or take "
+                "one out."
+            )
+        found[text] = _input(entry, shapes, rows)
+    if not found:
+        raise VariableError(f"Graft '{graft.label}' has no input.")
+    return found
 
 
 def _input(entry: str | Feature, shapes: wiring.Shapes, rows: wiring.Rows) -> wiring.Input:
@@ -229,14 +245,13 @@ def _check_order(
     first = min((t.name for t in targets), key=shapes.order.index)
     limit = shapes.order.index(first)
     for text, i in inputs.items():
-        parts = i.sources if isinstance(i, wiring.Computed) else (i,)
-        for s in parts:
+        for s in i.sources:
             if not s.previous and shapes.order.index(s.name) > limit:
                 raise VariableError(
                     f"Graft '{graft.label}': its input '{text}' is computed after its target "
                     f"'{first}'. Computed before it, in order: "
                     f"{', '.join(shapes.order[:limit])}. Or take the last step's value, "
-                    f"'{s.name}@prev'."
+                    f"'{s.text}@prev'."
                 )
 
 
@@ -257,11 +272,10 @@ def _input_scales(
 
 
 def _output_scale(graft: Graft, targets: tuple[wiring.Target, ...]) -> tuple[list[float], bool]:
-    units = [u for t in targets for u in t.units]
-    if graft.mode == "scale":
-        return [1.0] * len(units), True
+    factor = graft.mode == "scale"
+    units = ["1" if factor else u for t in targets for u in t.units]
     if graft.output_scale is None:
-        return [1.0] * len(units), False
+        return [1.0] * len(units), factor
     return [_number(graft.output_scale, u, graft.label) for u in units], True
 
 
@@ -277,11 +291,14 @@ def _number(value: float | str, wanted: str, what: str) -> float:
                 f"Scale of {what}: '{value}' is not a number with a unit."
             ) from error
         if symbol:
-            given = unit(symbol)
+            try:
+                given = unit(symbol)
+            except LogError as error:
+                raise VariableError(f"Scale of {what}: {error}") from error
             if given.si not in [w.strip() for w in wanted.split("|")]:
                 raise VariableError(f"Scale of {what}: '{value}' is not in {wanted}.")
             size = size * given.factor
-    if not float(size) > 0:
+    if not 0 < float(size) < math.inf:
         raise VariableError(f"Scale of {what} must be positive, got {value}.")
     return float(size)
 
@@ -296,11 +313,13 @@ def _build(
         keys = jax.random.split(key, rows)
         return eqx.filter_vmap(lambda k: spec.build(n_in, n_out, k, dtype))(keys)
     network = graft.network
-    if not callable(network):
+    if isinstance(network, type) or not callable(network):
         raise VariableError(
             f"Graft '{graft.label}': network must be MLP(...), GRU(...), Library(...) or an "
-            f"Equinox module that maps [{n_in}] to [{n_out}], got {type(network).__name__}."
+            f"Equinox module that maps [{n_in}] to [{n_out}], got {network}."
         )
+    # What is an array becomes a leaf of the simulator, in its precision; the rest is its form.
+    network = jax.tree.map(lambda x: jnp.asarray(x) if isinstance(x, np.ndarray) else x, network)
     network = jax.tree.map(lambda x: x.astype(dtype) if eqx.is_inexact_array(x) else x, network)
     x = jax.ShapeDtypeStruct((n_in,), dtype)
     args = (x, network.initial()) if isinstance(network, Recurrent) else (x,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import equinox as eqx
@@ -15,13 +15,16 @@ from jaxtyping import Array, Float
 
 from graftsim.graft.networks import Recurrent, Specification
 from graftsim.graft.structure import Frame, Structure
-from graftsim.graft.wiring import Computed, Input, Source, Target
+from graftsim.graft.wiring import Input, Source, Target
 from graftsim.taps import Augmentation, Scope
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """All of a bound graft that is not a number. `scaled`: which scales are settled."""
+    """All of a bound graft that is not a number.
+
+    `selectors`: the targets as they were written; `scaled`: which scales are settled.
+    """
 
     label: str
     mode: str
@@ -37,13 +40,12 @@ class Wiring:
     scaled: tuple[tuple[bool, ...], bool]
     prior: float
     specification: Specification | None
+    selectors: tuple[str, ...]
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """Variables that are read."""
-        return tuple(
-            s for i in self.inputs for s in (i.sources if isinstance(i, Computed) else (i,))
-        )
+        return tuple(s for i in self.inputs for s in i.sources)
 
     @property
     def slices(self) -> dict[str, slice]:
@@ -53,6 +55,10 @@ class Wiring:
             out[text] = slice(at, at + len(i.columns))
             at += len(i.columns)
         return out
+
+    def settle(self) -> Wiring:
+        """The same with all scales settled."""
+        return replace(self, scaled=((True,) * len(self.columns), True))
 
 
 class BoundGraft(eqx.Module):
@@ -84,8 +90,9 @@ class BoundGraft(eqx.Module):
         if not self.recurrent:
             return ()
         if self.wiring.shared:
+            rows = self.wiring.rows
             first = self.network.initial()
-            return jnp.broadcast_to(first, (self.wiring.rows, *first.shape))
+            return jax.tree.map(lambda h: jnp.broadcast_to(h, (rows, *jnp.shape(h))), first)
         return eqx.filter_vmap(lambda n: n.initial())(self.network)
 
     def __call__(self, x: Float[Array, "R n"], memory: Any = ()) -> tuple[Array, Any]:
@@ -145,12 +152,10 @@ class BoundGraft(eqx.Module):
             pieces.append(np.stack(each).reshape(-1))
         return np.concatenate(pieces)
 
-    def group_names(self) -> tuple[str, ...]:
-        """Names of the groups: input column, and the row it serves where each has a network."""
-        columns = self.wiring.columns
-        if self.wiring.shared:
-            return columns
-        return tuple(f"{r}: {c}" for r in self.wiring.row_labels for c in columns)
+    def group_keys(self) -> tuple[tuple[str, str], ...]:
+        """(row, input column) of each group; the row is "" where one network serves all."""
+        rows = ("",) if self.wiring.shared else self.wiring.row_labels
+        return tuple((r, c) for r in rows for c in self.wiring.columns)
 
 
 class BoundGrafts(eqx.Module):
@@ -172,7 +177,8 @@ class BoundGrafts(eqx.Module):
         raise KeyError(f"{label!r}; grafts: {', '.join(self.labels)}")
 
     def replace(self, label: str, graft: BoundGraft) -> BoundGrafts:
-        """The same grafts with another in place of one."""
+        """The same grafts with another in place of one; KeyError as for `[label]`."""
+        self[label]
         found = tuple(graft if g.label == label else g for g in self.grafts)
         return BoundGrafts(found, self.previous)
 
@@ -181,7 +187,7 @@ class BoundGrafts(eqx.Module):
         states = tuple(g.memory() for g in self.grafts)
         dtype = self.grafts[0].output_scale.dtype
         last = {name: jnp.zeros(shape, dtype) for name, shape in self.previous}
-        return (last, states) if last or any(not isinstance(s, tuple) for s in states) else ()
+        return (last, states) if jax.tree.leaves((last, states)) else ()
 
     def augmentations(self, memory: Any) -> Mapping[str, Augmentation]:
         """Functions on the variables that grafts change, in a step that begins with this memory."""

@@ -39,14 +39,14 @@ class Specification(abc.ABC):
 
 
 class Recurrent(eqx.Module):
-    """A network with memory: called with (x, memory), it returns (y, memory)."""
+    """A network with memory, any pytree of arrays: (x, memory) gives (y, memory)."""
 
     @abc.abstractmethod
-    def initial(self) -> Array:
+    def initial(self) -> Any:
         """Memory before the first step."""
 
     @abc.abstractmethod
-    def __call__(self, x: Float[Array, " n"], memory: Array) -> tuple[Float[Array, " m"], Array]:
+    def __call__(self, x: Float[Array, " n"], memory: Any) -> tuple[Float[Array, " m"], Any]:
         """Output, and what is remembered for the next step."""
 
 
@@ -75,7 +75,7 @@ class MLP(Specification):
         layers = []
         for i, k in enumerate(jax.random.split(key, len(sizes) - 1)):
             shape = (sizes[i + 1], sizes[i])
-            bound = 0.0 if i == len(sizes) - 2 else np.sqrt(6 / sum(shape))
+            bound = 0.0 if i == len(sizes) - 2 else float(np.sqrt(6 / sum(shape)))
             layers.append(
                 Layer(
                     jax.random.uniform(k, shape, dtype, -1, 1) * bound,
@@ -198,7 +198,7 @@ class Library(Specification):
 class Terms(eqx.Module):
     """y_i = sum over inputs j and terms k of weight[i, j, k] term_k(x_j)."""
 
-    weight: Float[Array, out in terms]
+    weight: Float[Array, "m n k"]
     terms: tuple[str, ...] = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " n"]) -> Float[Array, " m"]:

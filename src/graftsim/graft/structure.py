@@ -2,13 +2,13 @@
 
 A structure takes a network f of the scaled inputs x (raw input: x times its scale) and makes of it
 another function; the scaled output times its scale is what the graft gives. Several are applied in
-order, the first inside.
+order, the first inside; a combination in which one would not hold is refused.
 """
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.errors import VariableError, suggest
+from graftsim.graft.wiring import Input, PairTarget, Source, Target
+from graftsim.model.tree import Tree
 
 Function = Callable[[Float[Array, " n"]], Float[Array, " m"]]
 
@@ -38,12 +40,43 @@ class Frame(NamedTuple):
         return self.columns[text]
 
 
+class Setting(NamedTuple):
+    """A graft that is being bound, for a structure to check."""
+
+    frame: Frame
+    targets: tuple[Target, ...]
+    inputs: Mapping[str, Input]
+    mode: str
+    tree: Tree
+
+    @property
+    def shown(self) -> str:
+        """Names of the targets."""
+        return ", ".join(t.name for t in self.targets)
+
+    def paired(self, text: str, names: tuple[str, ...], what: str) -> None:
+        """Raise VariableError unless an input is one of these variables, in the target's rows."""
+        self.frame.find(text, what)
+        source, target = self.inputs[text], self.targets[0]
+        if not isinstance(source, Source) or source.name not in names or source.previous:
+            raise VariableError(f"{what} of {target.name} needs {names[0]}, not '{text}'.")
+        if source.places != target.places:
+            raise VariableError(
+                f"{what}: '{text}' ({', '.join(source.columns)}) has other rows than the target "
+                f"({', '.join(target.columns)})."
+            )
+
+
 class Structure(abc.ABC):
     """A property that holds for any weights."""
 
-    def check(self, frame: Frame, targets: tuple[str, ...], mode: str) -> None:
+    def check(self, setting: Setting) -> None:
         """Raise VariableError where the property would not hold."""
         return
+
+    def keeps(self, inner: Structure) -> bool:
+        """Does the property of a structure inside still hold after this one?"""
+        return True
 
     def outputs(self, width: int) -> int:
         """Outputs that the network needs so that the graft has `width`."""
@@ -52,6 +85,23 @@ class Structure(abc.ABC):
     @abc.abstractmethod
     def wrap(self, f: Function, frame: Frame) -> Function:
         """The function with the property."""
+
+
+def check(structures: Sequence[Structure], setting: Setting) -> None:
+    """Raise VariableError where one of the properties would not hold."""
+    for place, outer in enumerate(structures):
+        outer.check(setting)
+        for inner in structures[:place]:
+            if not outer.keeps(inner):
+                a, b = type(inner).__name__, type(outer).__name__
+                advice = "Take one out."
+                if a != b and inner.keeps(outer):
+                    advice = f"The other order keeps both: structure=({b}(...), {a}(...))."
+                raise VariableError(f"{a} does not hold for what {b} makes of it. {advice}")
+
+
+def _texts(of: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (of,) if isinstance(of, str) else tuple(of)
 
 
 def _mask(frame: Frame, texts: tuple[str, ...], what: str) -> Any:
@@ -67,15 +117,20 @@ def _mask(frame: Frame, texts: tuple[str, ...], what: str) -> Any:
 class Odd(Structure):
     """f(-x) = -f(x), in all inputs, or in those given with the others held."""
 
-    of: tuple[str, ...] = ()
+    of: str | tuple[str, ...] = ()
 
-    def check(self, frame: Frame, targets: tuple[str, ...], mode: str) -> None:
+    def check(self, setting: Setting) -> None:
         """Inputs must exist."""
-        _mask(frame, self.of, "Odd")
+        _mask(setting.frame, _texts(self.of), "Odd")
+
+    def keeps(self, inner: Structure) -> bool:
+        """-A(x) v stays one for which A is never negative only if v turns round."""
+        of = _texts(self.of)
+        return not isinstance(inner, Dissipative) or not of or inner.velocity in of
 
     def wrap(self, f: Function, frame: Frame) -> Function:
         """(f(x) - f(-x)) / 2."""
-        of = self.of or tuple(frame.columns)
+        of = _texts(self.of) or tuple(frame.columns)
 
         def odd(x: Array) -> Array:
             sign = (2 * _mask(frame, of, "Odd") - 1).astype(x.dtype)
@@ -90,19 +145,20 @@ class ZeroAtRest(Structure):
 
     velocity: str | tuple[str, ...] = "joint.qd[*]"
 
-    @property
-    def _texts(self) -> tuple[str, ...]:
-        return (self.velocity,) if isinstance(self.velocity, str) else self.velocity
-
-    def check(self, frame: Frame, targets: tuple[str, ...], mode: str) -> None:
+    def check(self, setting: Setting) -> None:
         """Inputs must exist."""
-        _mask(frame, self._texts, "ZeroAtRest")
+        _mask(setting.frame, _texts(self.velocity), "ZeroAtRest")
+
+    def keeps(self, inner: Structure) -> bool:
+        """What is taken away from a dissipative force must be zero."""
+        return not isinstance(inner, Dissipative) or inner.velocity in _texts(self.velocity)
 
     def wrap(self, f: Function, frame: Frame) -> Function:
         """f(x, v) - f(x, 0)."""
 
         def zero_at_rest(x: Array) -> Array:
-            return f(x) - f(x * _mask(frame, self._texts, "ZeroAtRest").astype(x.dtype))
+            at_rest = x * _mask(frame, _texts(self.velocity), "ZeroAtRest").astype(x.dtype)
+            return f(x) - f(at_rest)
 
         return zero_at_rest
 
@@ -111,30 +167,28 @@ class ZeroAtRest(Structure):
 class Dissipative(Structure):
     """A force that never adds energy: F = -L L^T v, with L from the network.
 
-    `velocity` is the input that the force works on, component by component: `joint.qd` for joint
-    forces, `link.velocity` for spatial ones. Its power is -|L^T v|^2.
+    `velocity` is the input that the force works on, in the target's rows: `joint.qd` for joint
+    forces, `link.velocity` for spatial ones. Its power is -|L^T v|^2. Structures before this one
+    shape L, those after it the force.
     """
 
     velocity: str = "joint.qd[*]"
 
-    def check(self, frame: Frame, targets: tuple[str, ...], mode: str) -> None:
+    def check(self, setting: Setting) -> None:
         """The velocity must be what the target does work on."""
-        columns = frame.find(self.velocity, "Dissipative")
-        name = self.velocity.split("[")[0]
-        allowed = ("link.velocity",) if targets[0].startswith("link.") else _RATES
-        if len(targets) != 1 or not targets[0].startswith(("joint.tau", "link.force")):
+        names = [t.name for t in setting.targets]
+        if len(names) != 1 or not names[0].startswith(("joint.tau", "link.force")):
             raise VariableError(
-                f"Dissipative shapes one force, joint.tau... or link.force: {targets}."
+                f"Dissipative shapes one force, joint.tau... or link.force, not {setting.shown}."
             )
-        if name not in allowed:
-            raise VariableError(f"The power of {targets[0]} is with {allowed[0]}, not {name}.")
-        if columns.stop - columns.start != frame.width:
-            raise VariableError(
-                f"Dissipative: {self.velocity} has {columns.stop - columns.start} components, "
-                f"the target {frame.width}."
-            )
-        if mode == "scale":
-            raise VariableError("Dissipative shapes what is added or put in, mode 'scale' is not.")
+        if setting.mode == "scale":
+            raise VariableError("Dissipative shapes what is added or put in, not mode 'scale'.")
+        on_link = names[0] == "link.force"
+        setting.paired(self.velocity, ("link.velocity",) if on_link else _RATES, "Dissipative")
+
+    def keeps(self, inner: Structure) -> bool:
+        """What is inside shapes L, but is no force."""
+        return not isinstance(inner, Dissipative | Conservative | ActionReaction)
 
     def outputs(self, width: int) -> int:
         """Entries of a lower triangle."""
@@ -164,29 +218,37 @@ _RATES = ("joint.qd", "state.qd")
 class Conservative(Structure):
     """A force with a potential: -dV/dq, V the network. Its work along a closed path is zero.
 
-    `position` must be the only input, `joint.q` of the same rows as the target.
+    `position` must be the only input, `joint.q` of the same rows as the target. Structures before
+    this one shape V, those after it the force: an odd potential has an even force.
     """
 
     position: str = "joint.q[*]"
 
-    def check(self, frame: Frame, targets: tuple[str, ...], mode: str) -> None:
+    def keeps(self, inner: Structure) -> bool:
+        """What is inside shapes V, but is no force."""
+        return not isinstance(inner, Dissipative | Conservative | ActionReaction)
+
+    def check(self, setting: Setting) -> None:
         """Only the positions that the force works along."""
-        columns = frame.find(self.position, "Conservative")
-        name = self.position.split("[")[0]
-        if len(targets) != 1 or not targets[0].startswith("joint.tau") or name != "joint.q":
+        if len(setting.targets) != 1 or not setting.targets[0].name.startswith("joint.tau"):
             raise VariableError(
-                f"Conservative shapes one joint force over joint.q, not {targets} over {name}."
+                f"Conservative shapes one joint force, joint.tau..., not {setting.shown}."
             )
-        if len(frame.columns) != 1:
-            others = [k for k in frame.columns if k != self.position]
+        if setting.mode == "scale":
+            raise VariableError("Conservative shapes what is added or put in, not mode 'scale'.")
+        setting.paired(self.position, ("joint.q",), "Conservative")
+        others = [k for k in setting.inputs if k != self.position]
+        if others:
             raise VariableError(
                 f"A conservative force depends on positions alone; take out {', '.join(others)}."
             )
-        if columns.stop - columns.start != frame.width or mode == "scale":
-            raise VariableError(
-                f"Conservative: {self.position} has {columns.stop - columns.start} components, "
-                f"the target {frame.width}; mode '{mode}'."
-            )
+        for dof in sorted({i for row in setting.targets[0].places for i in row}):
+            kind = setting.tree.joint_types[int(setting.tree.link_of_dof[dof])]
+            if kind.nq != kind.nv and setting.tree.dof_units[dof] == "rad":
+                raise VariableError(
+                    f"Conservative: joint.q[{setting.tree.dofs[dof]}] is a component of a rotation "
+                    "vector, whose rate is not the joint's velocity. Take the other joints."
+                )
 
     def outputs(self, width: int) -> int:
         """One potential."""
@@ -212,12 +274,17 @@ class ActionReaction(Structure):
 
     pairs: tuple[tuple[str, str], ...]
 
-    def check(self, frame: Frame, targets: tuple[str, ...], mode: str) -> None:
+    def check(self, setting: Setting) -> None:
         """Only for forces on links, added."""
-        if targets != ("link.force",) or mode != "add":
+        if not isinstance(setting.targets[0], PairTarget) or setting.mode != "add":
             raise VariableError(
-                f"ActionReaction adds to 'link.force', not in mode '{mode}' to {targets}."
+                "ActionReaction adds to 'link.force', without rows: its pairs are the rows. Not in "
+                f"mode '{setting.mode}' to {setting.shown}."
             )
+
+    def keeps(self, inner: Structure) -> bool:
+        """It changes nothing of the wrench, but there is one set of pairs."""
+        return not isinstance(inner, ActionReaction)
 
     def wrap(self, f: Function, frame: Frame) -> Function:
         """The reaction is added where the force is put in."""

@@ -47,8 +47,9 @@ class Shapes(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """One variable that a graft reads: `places` [R, k] in it, flattened."""
+    """One variable that a graft reads: `places` [R, k] in it, flattened. `text`: as written."""
 
+    text: str
     name: str
     previous: bool
     places: Table
@@ -58,6 +59,11 @@ class Source:
     def read(self, lookup: Lookup) -> Float[Array, "R k"]:
         """Its values, a line for each row of the graft."""
         return _take(lookup(self.key), self.places)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Itself: the variables that an input reads."""
+        return (self,)
 
     @property
     def key(self) -> str:
@@ -96,6 +102,10 @@ class Target:
     columns: tuple[str, ...]
     units: tuple[str, ...]
 
+    def select(self, value: Any) -> Any:
+        """The numbers that are changed [R, k] of a variable [..]."""
+        return _take(value, self.places)
+
     def change(self, value: Array, y: Float[Array, "R k"], mode: str, lookup: Lookup) -> Array:
         """The variable with the graft's output added, as a factor 1 + y, or put in."""
         flat = jnp.reshape(value, -1)
@@ -110,6 +120,10 @@ class Target:
 @dataclass(frozen=True)
 class PairTarget(Target):
     """Wrenches between pairs of links: `places` are the two links of each row."""
+
+    def select(self, value: Any) -> Any:
+        """Forces on the first link of each pair [R, 6]."""
+        return jnp.asarray(value)[np.array(self.places)[:, 0]]
 
     def change(self, value: Array, y: Float[Array, "R 6"], mode: str, lookup: Lookup) -> Array:
         """External forces with action and reaction added, each at its link's origin, in its axes.
@@ -158,7 +172,8 @@ def target(shapes: Shapes, text: str) -> tuple[Target, Rows]:
         columns = tuple(f"{chosen.name}[{every[r]}]{n}" for r in rows for n in names)
         made = Target(chosen.name, _table(places.reshape(1, -1)), shape, columns, sum(units, ()))
         return made, Rows("", ())
-    columns = tuple(f"{chosen.name}[*]{n}" for n in names)
+    shown = chosen.pattern if len(rows) == 1 else "*"
+    columns = tuple(f"{chosen.name}[{shown}]{n}" for n in names)
     made = Target(chosen.name, _table(places), shape, columns, _common(units, text))
     return made, Rows(CATALOGUE[chosen.name].rows, tuple((r,) for r in rows))
 
@@ -166,12 +181,14 @@ def target(shapes: Shapes, text: str) -> tuple[Target, Rows]:
 def pair_target(shapes: Shapes, pairs: Sequence[tuple[str, str]]) -> tuple[PairTarget, Rows]:
     """The target of action and reaction, a row for each pair of links."""
     known = shapes.labels("link.force")
+    if not pairs:
+        raise VariableError("ActionReaction needs at least one pair of links.")
     for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+            raise VariableError(f"A pair is two different links, (link, link), got {pair!r}.")
         for name in pair:
             if name not in known:
                 raise VariableError(f"There is no link named '{name}'. {suggest(name, known)}")
-        if len(pair) != 2 or pair[0] == pair[1]:
-            raise VariableError(f"A pair is two different links, got {pair}.")
     places = tuple((known.index(a), known.index(b)) for a, b in pairs)
     units = _units(shapes, "link.force", (0,))[0]
     columns = tuple(f"link.force[*].{n}" for n in FORCE)
@@ -201,7 +218,11 @@ def source(shapes: Shapes, text: str, rows: Rows) -> Source:
     if rows.kind and chosen.pattern == "*":
         index = [_follow(shapes, rows.kind, members, name, text) for members in rows.members]
         if len({len(i) for i in index}) > 1:
-            raise VariableError(f"'{text}' has a different number of rows for each of {rows}.")
+            counts = ", ".join(str(len(i)) for i in index)
+            raise VariableError(
+                f"'{text}': the rows of the target ({rows.kind}s) have different numbers of rows "
+                f"of {name} ({counts}). Name the rows."
+            )
         each = [""] if len(index[0]) == 1 else [f" {k + 1}" for k in range(len(index[0]))]
         columns = tuple(f"{name}[*]{e}{n}{suffix}" for e in each for n in names)
         units = _common([sum(_units(shapes, name, i), ()) for i in index], text)
@@ -211,7 +232,7 @@ def source(shapes: Shapes, text: str, rows: Rows) -> Source:
         columns = tuple(f"{name}[{every[r]}]{n}{suffix}" for r in own for n in names)
         units = sum(_units(shapes, name, own), ())
     places = np.array(index)[..., None] * width + np.arange(width)
-    return Source(name, previous, _table(places.reshape(len(rows), -1)), columns, units)
+    return Source(text, name, previous, _table(places.reshape(len(rows), -1)), columns, units)
 
 
 def _follow(
@@ -265,7 +286,13 @@ def _rows(shapes: Shapes, chosen: Selector) -> tuple[int, ...]:
     every = shapes.labels(chosen.name)
     rows = chosen.rows(every)
     if not rows:
-        raise VariableError(f"'{chosen}' selects no row. {suggest(chosen.pattern or '', every)}")
+        advice, fixed = suggest(chosen.pattern or "", every), shapes.model.frame
+        if CATALOGUE[chosen.name].rows == "link" and chosen.pattern in fixed.names:
+            carrier = fixed.link[fixed.names.index(chosen.pattern)]
+            if carrier >= 0:
+                link = shapes.model.tree.links[carrier]
+                advice = f"'{chosen.pattern}' is fixed to '{link}' and moves as one with it."
+        raise VariableError(f"'{chosen}' selects no row. {advice}")
     return rows
 
 
