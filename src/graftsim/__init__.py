@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         Odd,
         ZeroAtRest,
     )
+    from graftsim.graft.onnx_export import export_onnx
+    from graftsim.graft.store import describe_grafts, load_grafts, save_grafts
     from graftsim.identify import (
         LBFGS,
         Adam,
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
         Unbounded,
         fit,
     )
+    from graftsim.identify.discover import Discovery, discover
     from graftsim.identify.result import Trace
+    from graftsim.identify.screen import Criteria
     from graftsim.io.filters import SavitzkyGolay
     from graftsim.io.load import load
     from graftsim.io.log_columns import ColumnSpec
@@ -62,10 +66,15 @@ if TYPE_CHECKING:
     from graftsim.io.signals import differentiate, resample
     from graftsim.io.urdf_write import write_urdf
     from graftsim.model import Builder, Model, State
+    from graftsim.optim.sparsity import SparseGroupLasso
 
 # Loaded when first used: the command line answers --help before JAX is there, and chooses its
 # precision by the environment before JAX reads it.
 _LAZY = {
+    "SparseGroupLasso": "optim.sparsity",
+    "discover": "identify.discover",
+    "Discovery": "identify.discover",
+    "Criteria": "identify.screen",
     "ActionReaction": "graft",
     "Blueprint": "graft",
     "Conservative": "graft",
@@ -77,6 +86,10 @@ _LAZY = {
     "MLP": "graft",
     "Odd": "graft",
     "ZeroAtRest": "graft",
+    "describe_grafts": "graft.store",
+    "export_onnx": "graft.onnx_export",
+    "load_grafts": "graft.store",
+    "save_grafts": "graft.store",
     "Adam": "identify",
     "SavitzkyGolay": "io.filters",
     "cache_compilations": "compilation",
@@ -141,7 +154,9 @@ __all__ = [
     "Channel",
     "ColumnSpec",
     "Conservative",
+    "Criteria",
     "Custom",
+    "Discovery",
     "Dissipative",
     "Domain",
     "Feature",
@@ -167,6 +182,7 @@ __all__ = [
     "SavitzkyGolay",
     "SemiImplicitEuler",
     "Simulator",
+    "SparseGroupLasso",
     "State",
     "Trace",
     "Trajectory",
@@ -174,15 +190,20 @@ __all__ = [
     "VariableError",
     "ZeroAtRest",
     "cache_compilations",
+    "describe_grafts",
     "differentiate",
+    "discover",
     "dynamics",
+    "export_onnx",
     "fit",
     "load",
+    "load_grafts",
     "model",
     "read_recording",
     "read_recordings",
     "recording_from_arrays",
     "resample",
+    "save_grafts",
     "write_csv",
     "write_mjcf",
     "write_urdf",

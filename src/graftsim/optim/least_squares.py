@@ -21,6 +21,9 @@ import numpy as np
 
 from graftsim.optim.sparsity import Penalty, penalised_step
 
+# A penalised step is on its way only: it need not be found to the last digit.
+STEP_TOLERANCE = 1e-5
+
 Residual = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Jacobian = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -129,7 +132,8 @@ def solve_step(
     if penalised:
         assert penalty is not None and theta is not None
         own = penalty._replace(group=penalty.group[free])
-        step[free] = penalised_step(S[np.ix_(free, free)], rhs[free], theta[free], own)
+        inside = S[np.ix_(free, free)]
+        step[free] = penalised_step(inside, rhs[free], theta[free], own, STEP_TOLERANCE)
     elif free.any():
         root = np.sqrt(scale[free])
         scaled = S[np.ix_(free, free)] / np.outer(root, root)

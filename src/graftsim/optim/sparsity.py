@@ -9,13 +9,14 @@ sets a group to zero exactly where that is the minimum.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-SWEEPS = 200
-INNER = 30
+SWEEPS = 500
+INNER = 10
 TOLERANCE = 1e-8
 
 
@@ -48,9 +49,16 @@ class Penalty(NamedTuple):
 
 
 def penalised_step(
-    S: np.ndarray, rhs: np.ndarray, theta: np.ndarray, penalty: Penalty
+    S: np.ndarray,
+    rhs: np.ndarray,
+    theta: np.ndarray,
+    penalty: Penalty,
+    tolerance: float = TOLERANCE,
 ) -> np.ndarray:
-    """d that minimises  d^T S d / 2 - rhs^T d + P(theta + d),  S [p, p] positive definite."""
+    """d that minimises  d^T S d / 2 - rhs^T d + P(theta + d),  S [p, p] positive definite.
+
+    The descent ends when a sweep changes no unknown by more than `tolerance` of the largest.
+    """
     inside = np.flatnonzero(penalty.group >= 0)
     rest = np.flatnonzero(penalty.group < 0)
     # What is not penalised is eliminated, and follows the rest exactly.
@@ -59,37 +67,45 @@ def penalised_step(
     Q = S[np.ix_(inside, inside)] - S[np.ix_(inside, rest)] @ K
     c = rhs[inside] - S[np.ix_(inside, rest)] @ k
     own = penalty._replace(group=penalty.group[inside])
-    z = _descend(Q, c + Q @ theta[inside], theta[inside].copy(), own)
+    z = _descend(Q, c + Q @ theta[inside], theta[inside].copy(), own, tolerance)
     d = np.zeros(len(rhs))
     d[inside] = z - theta[inside]
     d[rest] = k - K @ d[inside]
     return d
 
 
-def _descend(Q: np.ndarray, c: np.ndarray, z: np.ndarray, penalty: Penalty) -> np.ndarray:
+def _descend(
+    Q: np.ndarray, c: np.ndarray, z: np.ndarray, penalty: Penalty, tolerance: float
+) -> np.ndarray:
     """z that minimises  z^T Q z / 2 - c^T z + P(z)."""
     groups = penalty.members()
-    curvature = [max(float(np.linalg.eigvalsh(Q[np.ix_(i, i)])[-1]), 1e-300) for i in groups]
+    blocks = [Q[np.ix_(i, i)] for i in groups]
+    rows = [Q[i] for i in groups]
+    curvature = [max(float(np.linalg.eigvalsh(b)[-1]), 1e-300) for b in blocks]
     for _ in range(SWEEPS):
         before = z.copy()
-        for i, L in zip(groups, curvature, strict=True):
-            block = Q[np.ix_(i, i)]
-            pull = c[i] - Q[i] @ z + block @ z[i]
+        for i, block, row, L in zip(groups, blocks, rows, curvature, strict=True):
+            x = z[i]
+            pull = c[i] - row @ z + block @ x
             threshold = penalty.l2 * np.sqrt(len(i))
-            if np.linalg.norm(_soft(pull, penalty.l1)) <= threshold:
+            if _norm(_soft(pull, penalty.l1)) <= threshold:
                 z[i] = 0.0
                 continue
             for _ in range(INNER):
-                old = z[i].copy()
-                moved = _soft(old - (block @ old - pull) / L, penalty.l1 / L)
-                size = np.linalg.norm(moved)
-                shrink = max(1 - threshold / L / size, 0.0) if size > 0 else 0.0
-                z[i] = shrink * moved
-                if np.abs(z[i] - old).max() <= TOLERANCE * np.abs(z[i]).max():
+                moved = _soft(x - (block @ x - pull) / L, penalty.l1 / L)
+                size = _norm(moved)
+                new = moved * max(1 - threshold / L / size, 0.0) if size > 0 else moved
+                change, x = _norm(new - x), new
+                if change <= tolerance * _norm(x):
                     break
-        if np.abs(z - before).max() <= TOLERANCE * max(np.abs(z).max(), 1e-300):
+            z[i] = x
+        if _norm(z - before) <= tolerance * _norm(z):
             break
     return z
+
+
+def _norm(x: np.ndarray) -> float:
+    return math.sqrt(x @ x)
 
 
 def _soft(x: np.ndarray, by: float) -> np.ndarray:
