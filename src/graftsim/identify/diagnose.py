@@ -44,12 +44,11 @@ def information(
     ratio = float(np.sum(r * r)) / freedom
     if s:
         BC = n.B @ np.linalg.inv(n.C)
-        S = n.A - np.einsum("wps,wqs->pq", BC, n.B)
-        projected = np.einsum("wmp,wm->wp", J_t, r) - np.einsum(
-            "wps,ws->wp", BC, np.einsum("wms,wm->ws", J_l, r)
-        )
+        S = n.A - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
+        own = np.swapaxes(J_l, 1, 2) @ r[..., None]
+        projected = (np.swapaxes(J_t, 1, 2) @ r[..., None] - BC @ own)[..., 0]
     else:
-        S, projected = n.A, np.einsum("wmp,wm->wp", J_t, r)
+        S, projected = n.A, (np.swapaxes(J_t, 1, 2) @ r[..., None])[..., 0]
     free = ~held
     covariance = np.full((p, p), np.nan)
     if free.any():

@@ -59,7 +59,9 @@ def minimise(
     scaled = first_order.Scaled(
         evaluate=cost_and_gradient(problem, windows, bounds),
         start=np.concatenate([start.theta, start.local.reshape(-1)]),
-        unit=np.concatenate([_sizes(problem, start.theta), np.tile(_local_sizes(problem), shape[0])]),
+        unit=np.concatenate(
+            [_sizes(problem, start.theta), np.tile(_local_sizes(problem), shape[0])]
+        ),
         lower=np.concatenate([bounds.lower, -free]),
         upper=np.concatenate([bounds.upper, free]),
     )

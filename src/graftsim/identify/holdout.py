@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.identify.problem import Problem
-from graftsim.identify.residuals import as_data, window_function
+from graftsim.identify.residuals import as_data, derivatives, window_function
 from graftsim.identify.windows import Windows
 from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
 
@@ -33,10 +33,11 @@ class Heldout:
             return jax.vmap(one, (None, 0, 0))(theta, local, data)
 
         def jacobian(theta: Any, local: Any, data: Any) -> Any:
-            def single(l: Any, w: Any) -> Any:
-                return one(theta, l, w), jax.jacfwd(lambda x: one(theta, x, w))(l)
+            def f(_: Any, l: Any, w: Any) -> Any:
+                return one(theta, l, w)
 
-            return jax.vmap(single)(local, data)
+            r, _, J = derivatives(f, jnp.zeros(0, theta.dtype), local, data)
+            return r, J
 
         self._residual, self._jacobian = jax.jit(residual), jax.jit(jacobian)
         self.samples = np.array(

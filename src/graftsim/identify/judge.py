@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from graftsim.engine.backend import common_patterns
 from graftsim.engine.integrators import RungeKutta4
-from graftsim.engine.simulator import Simulator
 from graftsim.errors import ModelError
 from graftsim.identify import residuals
 from graftsim.identify.diagnose import Information
@@ -136,13 +136,7 @@ def _step_error(problem: Problem, fitted: Setup, train: Windows, local: np.ndarr
         found = residuals.on_kernels(partial(one, True), start[0], first)
         return jax.jit(jax.vmap(found or partial(one, False)))(start, few)
 
-    simulator = fitted.simulator
-    finer = Simulator(
-        simulator.model,
-        problem.dt,
-        integrator=simulator.integrator,
-        substeps=2 * simulator.substeps,
-    )
+    finer = replace(fitted.simulator, substeps=2 * fitted.simulator.substeps)
     change = np.asarray(run(fitted) - run(Setup(finer, fitted.sensors)))
     change = change[np.isfinite(change) & (change != 0)]
     return float(np.sqrt(np.mean(change**2))) if change.size else 0.0
@@ -191,11 +185,11 @@ class _Runner:
             return residuals.whiten(predicted(setup, local, w)[1], w, width)
 
         def jacobian(setup: Setup, local: Any, data: residuals.Data) -> Any:
-            def single(l: Any, w: residuals.Data) -> Any:
-                r = residual(setup, l, w)
-                return r, jax.jacfwd(lambda x: residual(setup, x, w))(l)
+            def f(_: Any, l: Any, w: residuals.Data) -> Any:
+                return residual(setup, l, w)
 
-            return jax.vmap(single)(local, data)
+            r, _, J = residuals.derivatives(f, jnp.zeros(0, self.dtype), local, data)
+            return r, J
 
         def predict(setup: Setup, local: Any, data: residuals.Data) -> Any:
             return jax.vmap(predicted, (None, 0, 0))(setup, local, data)

@@ -156,6 +156,51 @@ def window_function(
     return found or partial(residual, False)
 
 
+# Side by side, every pair of window and unknown has its own copy of all arguments: up to so many
+# numbers that is the fastest.
+SIDE_BY_SIDE = 1_000_000
+
+
+def derivatives(
+    f: Callable[[Any, Any, Data], Array],
+    x: Float[Array, " n"],
+    local: Float[Array, "w s"],
+    data: Data,
+) -> tuple[Float[Array, "w m"], Float[Array, "w m n"], Float[Array, "w m s"]]:
+    """Residuals f(x, local, window) of all windows, and their Jacobians, by forward mode.
+
+    Windows or unknowns go side by side, whichever are more, the others one after the other; where
+    there are few of both, all pairs go side by side.
+    """
+    n, (w, s) = x.shape[0], local.shape
+    size = sum(leaf[0].size for leaf in jax.tree.leaves(data)) + n + s
+
+    def one_window(own: Array, window: Data) -> tuple[Array, Array]:
+        def g(y: Array) -> tuple[Array, Array]:
+            r = f(y[:n], y[n:], window)
+            return r, r
+
+        J, r = jax.jacfwd(g, has_aux=True)(jnp.concatenate([x, own]))
+        return r, J
+
+    if w * (n + s) * size <= SIDE_BY_SIDE:
+        r, J = jax.vmap(one_window)(local, data)
+    elif n + s > w:
+        r, J = jax.lax.map(lambda pair: one_window(*pair), (local, data))
+    else:
+
+        def every(x: Array, local: Array) -> Array:
+            return jax.vmap(f, (None, 0, 0))(x, local, data)
+
+        def column(e: Array) -> Array:
+            moved = (e[:n], jnp.broadcast_to(e[n:], local.shape))
+            return jax.jvp(every, (x, local), moved)[1]
+
+        r = every(x, local)
+        J = jnp.moveaxis(jax.lax.map(column, jnp.eye(n + s, dtype=x.dtype)), 0, -1)
+    return r, J[..., :n], J[..., n:]
+
+
 class Compiled(NamedTuple):
     """Residuals and Jacobians over all windows, compiled; NumPy in and out."""
 
@@ -168,7 +213,7 @@ def compile_residuals(
 ) -> Compiled:
     """Functions of (theta [p], local [w, s]) for the solver.
 
-    The Jacobian is forward mode: one pass carries p + s tangents of every window.
+    The Jacobian is forward mode: see `derivatives`.
     """
     dtype = setup.simulator.dt.dtype
     one = window_function(setup, parameters, data, huber_width, nlocal)
@@ -176,18 +221,8 @@ def compile_residuals(
     def residual(theta: Array, local: Array, data: Data) -> Array:
         return jax.vmap(one, (None, 0, 0))(theta, local, data)
 
-    def jacobian(theta: Array, local: Array, data: Data) -> tuple[Array, Array]:
-        def single(l: Array, w: Data) -> tuple[Array, Array]:
-            p = theta.shape[0]
-
-            def f(y: Array) -> tuple[Array, Array]:
-                r = one(y[:p], y[p:], w)
-                return r, r
-
-            J, r = jax.jacfwd(f, has_aux=True)(jnp.concatenate([theta, l]))
-            return r, J
-
-        return jax.vmap(single)(local, data)
+    def jacobian(theta: Array, local: Array, data: Data) -> tuple[Array, Array, Array]:
+        return derivatives(one, theta, local, data)
 
     run_residual, run_jacobian = jax.jit(residual), jax.jit(jacobian)
 
@@ -200,8 +235,7 @@ def compile_residuals(
     def jacobian_np(
         theta: np.ndarray, local: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r, J = run_jacobian(*arrays(theta, local), data)
-        J = np.asarray(J, float)
-        return np.asarray(r, float), J[..., : len(theta)], J[..., len(theta) :]
+        r, J_t, J_l = run_jacobian(*arrays(theta, local), data)
+        return np.asarray(r, float), np.asarray(J_t, float), np.asarray(J_l, float)
 
     return Compiled(residual_np, jacobian_np)

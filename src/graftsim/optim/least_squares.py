@@ -95,13 +95,16 @@ def normal_equations(
 ) -> Normal:
     """Gauss-Newton blocks of residuals [w, m], Jacobians [w, m, p], [w, m, s] and the priors."""
     w_prior, w_local = b.prior_std**-2, b.local_std**-2
-    A = np.einsum("wmp,wmq->pq", J_t, J_t)
+    # Products of matrices rather than einsum: these go through BLAS.
+    flat = J_t.reshape(r.size, J_t.shape[-1])
+    J_lT = np.swapaxes(J_l, 1, 2)
+    A = flat.T @ flat
     return Normal(
-        g=np.einsum("wmp,wm->p", J_t, r) + w_prior * (theta - b.prior_mean),
-        g_local=np.einsum("wms,wm->ws", J_l, r) + w_local * local,
+        g=flat.T @ r.reshape(-1) + w_prior * (theta - b.prior_mean),
+        g_local=(J_lT @ r[..., None])[..., 0] + w_local * local,
         A=A + np.diag(w_prior),
-        B=np.einsum("wmp,wms->wps", J_t, J_l),
-        C=np.einsum("wms,wmt->wst", J_l, J_l) + np.diag(w_local),
+        B=np.swapaxes(J_lT @ J_t, 1, 2),
+        C=J_lT @ J_l + np.diag(w_local),
         columns=np.diag(A).copy(),
     )
 
@@ -123,7 +126,7 @@ def solve_step(
     if s:
         C_inv = np.linalg.inv(C)
         BC = n.B @ C_inv
-        S = n.A + damping * np.diag(scale) - np.einsum("wps,wqs->pq", BC, n.B)
+        S = n.A + damping * np.diag(scale) - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
         rhs = -n.g + np.einsum("wps,ws->p", BC, n.g_local)
     else:
         S, rhs = n.A + damping * np.diag(scale), -n.g
