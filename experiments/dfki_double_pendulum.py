@@ -22,12 +22,12 @@ L1 = 0.2
 JOINTS = ("shoulder", "elbow")
 
 
-def simulator() -> gs.Simulator:
+def simulator(*, friction: bool = True) -> gs.Simulator:
     """The authors' model 1.0: masses, centres of mass, inertias about joints, rotors, friction."""
     (m1, m2), (r1, r2), (I1, I2) = (0.523, 0.626), (0.2, 0.2557), (0.0319, 0.0509)
     rotor = 6.3e-5 * 6**2
     b = gs.Builder("double_pendulum")
-    for name, parent, m, r, I, z, friction in (
+    for name, parent, m, r, I, z, coulomb in (
         ("upper", "world", m1, r1, I1, 0.0, 0.16),
         ("lower", "upper", m2, r2, I2, -L1, 0.12),
     ):
@@ -41,8 +41,8 @@ def simulator() -> gs.Simulator:
             com=(0, 0, -r),
             inertia=(I - m * r**2, I - m * r**2, 1e-4),
             armature=rotor,
-            damping=0.001,
-            friction=friction,
+            damping=0.001 if friction else 0.0,
+            friction=coulomb if friction else 0.0,
             friction_velocity=0.05,
         )
     for joint in JOINTS:

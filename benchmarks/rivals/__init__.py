@@ -52,13 +52,13 @@ RIVALS: dict[str, Rival] = {
     "casadi": Rival("CasADi", "casadi_aba", False),
 }
 NETWORKS: dict[str, Rival] = {
-    "kernel": Rival("kernel + networks", "graftsim_kernel", False, JAX_TYPES, network=True),
+    "kernel": Rival("kernel + network", "graftsim_kernel", False, JAX_TYPES, network=True),
     "kernel_batch": Rival(
-        "kernel + networks", "graftsim_kernel", True, JAX_TYPES, threaded=True, network=True
+        "kernel + network", "graftsim_kernel", True, JAX_TYPES, threaded=True, network=True
     ),
-    "xla": Rival("XLA + networks", "graftsim_xla", False, JAX_TYPES, network=True),
+    "xla": Rival("XLA + network", "graftsim_xla", False, JAX_TYPES, network=True),
     "xla_batch": Rival(
-        "XLA + networks", "graftsim_xla", True, JAX_TYPES, threaded=True, network=True
+        "XLA + network", "graftsim_xla", True, JAX_TYPES, threaded=True, network=True
     ),
 }
 

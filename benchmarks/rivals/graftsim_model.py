@@ -1,4 +1,4 @@
-"""The simulator under test, and networks added to its joint torques."""
+"""The simulator under test, and a network that adds to each of its joint torques."""
 
 from __future__ import annotations
 
@@ -26,33 +26,34 @@ def simulator(job: Job) -> Any:
 
 
 def weights(job: Job) -> Any:
-    """Weights of one small network per joint, or None if the job has none."""
+    """Weights of the small network that all joints share, or None if the job has none."""
     if not job.network:
         return None
     import jax.numpy as jnp
     import numpy as np
 
-    rng, nv = np.random.default_rng(0), len(job.scene.qd)
+    rng = np.random.default_rng(0)
     sizes = (2, *(WIDTH for _ in range(LAYERS)), 1)
     return [
-        (
-            jnp.asarray(0.1 * rng.standard_normal((nv, n, m)), job.dtype),
-            jnp.zeros((nv, n), job.dtype),
-        )
+        (jnp.asarray(0.1 * rng.standard_normal((n, m)), job.dtype), jnp.zeros(n, job.dtype))
         for m, n in pairwise(sizes)
     ]
 
 
 def torques(layers: Any) -> dict[str, Callable[[Any, Mapping[str, Any]], Any]]:
-    """The networks as an augmentation: each adds to a joint's torque, from its q and qd."""
+    """The network as an augmentation: it adds to each joint's torque, from its q and qd."""
+    import jax
     import jax.numpy as jnp
+
+    def network(x: Any) -> Any:
+        for w, b in layers[:-1]:
+            x = jnp.tanh(w @ x + b)
+        w, b = layers[-1]
+        return (w @ x + b)[0]
 
     def correct(tau: Any, named: Mapping[str, Any]) -> Any:
         x = jnp.stack([named["joint.q"], named["joint.qd"]], axis=-1)
-        for w, b in layers[:-1]:
-            x = jnp.tanh(jnp.einsum("jnm,jm->jn", w, x) + b)
-        w, b = layers[-1]
-        return tau + (jnp.einsum("jnm,jm->jn", w, x) + b)[:, 0]
+        return tau + jax.vmap(network)(x)
 
     return {"joint.tau": correct}
 

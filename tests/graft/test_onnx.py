@@ -65,7 +65,7 @@ def assert_same(simulator, folder, seed=0, dtype=None):
 
 NETWORKS = st.one_of(
     st.builds(
-        lambda widths, activation: gs.MLP(*widths, activation=activation),
+        lambda widths, activation, signs: gs.MLP(*widths, activation=activation, signs=signs),
         st.sampled_from(((), (4,), (4, 3), (3, 1, 4))),
         st.sampled_from(("tanh", "elu", "silu")),
     ),

@@ -185,7 +185,6 @@ FITS: dict[str, Fit] = {
         lambda f: (mp.log1p(f) - f) / f**2, lambda f: f**2 / mp.log1p(f),
         2**-0.5 - 1.0001, 2**0.5 - 0.9999, 9, 20),
     # the others: g(x) = x + x z P(z)
-    "tanh": Fit(*odd(mp.tanh), 0, 0.56**2, 5, 11),
     "asin": Fit(*odd(mp.asin), 0, 0.25, 5, 12),
     "atan": Fit(*odd(mp.atan), 0, 1, 9, 20),
     "asinh": Fit(*odd(mp.asinh), 0, 0.25, 5, 11),

@@ -123,6 +123,19 @@ def test_double_precision_keeps_within_two_units(name: str) -> None:
     check(evaluate(FUNCTIONS[name], x), reference(UNARY[name], "f64", x), x)
 
 
+@long_double
+@pytest.mark.parametrize("type", TYPES)
+def test_neighbours_share_a_division(type: str) -> None:
+    """tanh of two elements: as exact as that of one, whatever the other is."""
+    x = np.concatenate([scattered(type), specials(type)])
+    for other in (0.3, -4.0, math.inf, math.nan):
+        got = evaluate(
+            lambda p, xs, b=other: FUNCTIONS["tanh"](p, [*xs, p.mul(xs[0], p.const(b, type))]), x
+        )
+        check(got, reference(np.tanh, type, x), x)
+        assert signs_agree(got, reference(np.tanh, type, x))
+
+
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_special_arguments(name: str, type: str) -> None:

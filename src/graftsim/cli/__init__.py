@@ -1,7 +1,8 @@
-"""The command line: `graftsim fit`, `inspect`, `simulate`. It computes in float64.
+"""The command line: `graftsim fit`, `discover`, `inspect`, `simulate`. It computes in float64.
 
-Exit codes: 0 done; 1 the fit ended without converging (its report is written all the same); 2 wrong
-use or unreadable input, said on standard error; 130 interrupted.
+Exit codes: 0 done, a discovery also when nothing is missing; 1 the fit ended without converging
+(its report is written all the same); 2 wrong use or unreadable input, said on standard error; 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from graftsim.errors import GraftsimError, suggest
 USAGE = """graftsim: a differentiable simulator that learns from your robot's logs
 
   graftsim fit ROBOT LOG...       fit a robot file to recordings; write a report and the robot
+  graftsim discover ROBOT LOG...  find which effects the robot's model lacks: words and formulas
   graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped
   graftsim simulate ROBOT         run the simulator and write the motion as a log
 
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
-COMMANDS = ("fit", "inspect", "simulate")
+COMMANDS = ("fit", "discover", "inspect", "simulate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,6 +70,13 @@ def _run(command: str, args: Sequence[str]) -> int:
         from graftsim.cli import fit
 
         return fit.run(options, tables, args)
+    if command == "discover":
+        from graftsim.cli.discover_options import parse_discover
+
+        sought, tables = parse_discover(args)
+        from graftsim.cli import discover
+
+        return discover.run(sought, tables, args)
     from graftsim.cli.options import InspectOptions, SimulateOptions, parse
 
     if command == "inspect":

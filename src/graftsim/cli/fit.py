@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,29 +12,23 @@ from typing import Any
 
 from rich.console import Console
 
-from graftsim.cli import setup
+from graftsim.cli import inputs, setup
 from graftsim.cli.fit_options import FitOptions
-from graftsim.cli.options import assignments, number
+from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.progress import FitProgress
 from graftsim.cli.tables import print_result, terminal
 from graftsim.compilation import cache_compilations
-from graftsim.engine import Simulator
-from graftsim.errors import GraftsimWarning
-from graftsim.identify import Problem, Result, fit
-from graftsim.identify.fit import SOLVERS
-from graftsim.io.logs import read_recordings
-from graftsim.io.recording import Recording
+from graftsim.errors import ProblemError
+from graftsim.identify import Problem, Result, SparseGroupLasso, fit
+from graftsim.identify.fit import choose_solver, stages_of
 
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
     """Fit, print the table, write the report; 1 when the solver did not converge."""
     cache_compilations()
     console = terminal(stderr=True, quiet=options.quiet)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", GraftsimWarning)
+    with inputs.shown_warnings(console):
         problem = _problem(options, tables, console)
-    for warning in caught:
-        console.print(f"warning: {warning.message}", style="yellow", soft_wrap=True)
     result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
     if options.json:
         print(json.dumps(result.as_json()))
@@ -48,43 +41,25 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
 
 def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -> Problem:
     """Read everything, and pose the problem."""
-    model = setup.load_model(
-        options.robot, options.simulation.base, options.simulation.repair_inertia
+    networks, solver = options.networks, options.solver
+    blueprint = blueprint_from(networks.graft, tables.get("graft"), networks.hidden)
+    if networks.sparsity < 0:
+        raise ProblemError(f"--sparsity must not be negative, got {networks.sparsity}.")
+    if networks.sparsity and blueprint is None:
+        raise ProblemError("--sparsity is a cost of the weights of grafts: name some by --graft.")
+    read = inputs.read(
+        options.robot, options.logs, options.data, options.simulation, tables, console
     )
-    start = dict(tables.get("start", {})) | assignments(options.simulation.start, "--start")
-    model = setup.set_values(model, start)
-    data, columns = options.data, setup.columns_from(options.data.columns, tables.get("columns"))
-    recordings = read_recordings(options.logs, columns, missing=data.missing)
-    heldout: list[Recording] = []
-    if data.heldout:
-        heldout = read_recordings(data.heldout, columns, missing=data.missing)
-    console.print(f"{model}", soft_wrap=True)
-    for recording in (*recordings, *heldout):
-        summary = f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}"
-        console.print(summary, soft_wrap=True)
-    chosen = options.simulation
-    dt = chosen.dt or setup.default_dt(recordings)
-    simulator = Simulator(
-        model,
-        dt,
-        integrator=setup.INTEGRATORS[chosen.integrator](),
-        substeps=chosen.substeps or setup.default_substeps(dt, chosen.integrator),
-    )
-    noise = dict(tables.get("noise", {})) | {
-        k: number(v, f"noise of {k}") for k, v in assignments(data.noise, "--noise").items()
-    }
+    simulator = read.simulator if blueprint is None else read.simulator.graft(blueprint)
     return Problem(
         simulator,
-        recordings,
-        setup.free_from(options.free, tables.get("free"), model),
-        sensors=tables.get("sensors") or data.sensors or None,
-        noise=noise,
-        horizon=options.solver.horizon,
-        growth=options.solver.growth,
-        initial=options.solver.initial,
-        holdout=data.holdout,
-        heldout=heldout,
-        loss=options.solver.loss,
+        read.recordings,
+        setup.free_from(options.free, tables.get("free"), simulator.model),
+        horizon=solver.horizon,
+        growth=solver.growth,
+        initial=solver.initial,
+        loss=solver.loss,
+        **read.options,
     )
 
 
@@ -93,12 +68,16 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     checkpoint = Path(options.out) / "checkpoint.npz"
     if not options.resume:
         checkpoint.unlink(missing_ok=True)
-    with FitProgress(console, problem.horizons, options.solver.iterations) as bar:
+    sparsity = options.networks.sparsity
+    penalty = SparseGroupLasso(l1=sparsity) if sparsity else None
+    solver = choose_solver(options.solver.solver, problem, penalty)
+    with FitProgress(console, len(stages_of(problem)), options.solver.iterations) as bar:
         result = fit(
             problem,
-            local=replace(SOLVERS[options.solver.solver], iterations=options.solver.iterations),
+            local=replace(solver, iterations=options.solver.iterations),
             checkpoint=checkpoint,
             progress=bar.update,
+            sparsity=penalty,
             command=command,
         )
         bar.say("writing the report")

@@ -1,4 +1,4 @@
-"""A progress bar for fits: stage, cost, and an estimate of the time left."""
+"""Progress: a bar for fits with stage, cost and an estimate of the time left, lines for others."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ USUAL = 12
 class FitProgress:
     """Shows what the solver does; on anything but a terminal it prints a line a stage."""
 
-    def __init__(self, console: Console, horizons: tuple[float, ...], limit: int) -> None:
-        self.console, self.horizons = console, horizons
+    def __init__(self, console: Console, stages: int, limit: int) -> None:
+        self.console = console
         self.usual = min(USUAL, limit)
         self.bar = Progress(
             SpinnerColumn(),
@@ -29,7 +29,7 @@ class FitProgress:
             transient=True,
             disable=not console.is_terminal,
         )
-        self.task = self.bar.add_task("compiling", total=self.usual * len(horizons), cost="")
+        self.task = self.bar.add_task("compiling", total=self.usual * stages, cost="")
         self.stage = -1
 
     def __enter__(self) -> FitProgress:
@@ -62,3 +62,31 @@ class FitProgress:
             completed=done,
             cost=f"cost {entry.cost:.4g}",
         )
+
+
+class LineProgress:
+    """Says line by line what was done; on a terminal a spinner shows what is going on now."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.status = console.status("starting") if console.is_terminal else None
+
+    def __enter__(self) -> LineProgress:
+        if self.status is not None:
+            self.status.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.status is not None:
+            self.status.stop()
+
+    def say(self, text: str) -> None:
+        """One more line."""
+        self.console.print(text, soft_wrap=True)
+        if self.status is not None:
+            self.status.update(text)

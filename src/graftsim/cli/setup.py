@@ -28,6 +28,7 @@ MAX_DT = 0.005
 FIRST_ORDER_STEP = 0.001
 # Without torques the data tell only ratios of masses: the file's values are believed to this share.
 MASS_PRIOR = 0.5
+NOTHING = ("none",)
 
 
 def load_model(path: str, base: str, repair_inertia: bool) -> Model:
@@ -99,15 +100,23 @@ def domain_from(name: str, value: Any) -> Domain:
     raise ProblemError(f"free {name}: {value!r} must be [low, high], a table or a word.")
 
 
-def free_from(
-    items: Sequence[str], table: Mapping[str, Any] | None, model: Model
-) -> dict[str, Domain]:
-    """What is free, from flags and run file; the default when neither names anything."""
+def named_free(items: Sequence[str], table: Mapping[str, Any] | None) -> dict[str, Domain]:
+    """What flags and run file name as free; the word 'none' names nothing."""
+    if tuple(items) == NOTHING:
+        return {}
     free = {name: domain_from(name, value) for name, value in (table or {}).items()}
     for item in items:
         name, sep, bounds = item.partition("=")
         free[name] = domain_from(name, bounds if sep else "default")
-    if free:
+    return free
+
+
+def free_from(
+    items: Sequence[str], table: Mapping[str, Any] | None, model: Model
+) -> dict[str, Domain]:
+    """What is free, from flags and run file; the default when neither names anything."""
+    free = named_free(items, table)
+    if free or tuple(items) == NOTHING:
         return free
     tree = model.tree
     for i, mass in enumerate(np.asarray(model.link.mass)):

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from graftsim.identify.findings import Discovery
 from graftsim.identify.result import Result
 
 # Of tables that do not go to a terminal: wide enough for names to stay in one piece.
@@ -54,15 +55,54 @@ def print_result(result: Result, console: Console) -> None:
         rows.append((r.name, f"{r.start:.4g}", value, shown, r.unit, r.status))
     head = ("name", ">start", ">value", "95 % interval", "unit", "status")
     console.print(table_of("Parameters", head, rows))
-    rows = []
-    for e in result.errors:
-        numbers = (e.train_before, e.train_after, e.heldout_before, e.heldout_after)
-        shown = (f"{x:.3g}" if math.isfinite(x) else "-" for x in numbers)
-        rows.append((e.channel, *shown, e.unit))
-    head = ("channel", ">fitted: before", ">after", ">held out: before", ">after", "unit")
-    console.print(table_of("Error (RMS)", head, rows))
+    _print_errors(result, console)
+    _print_grafts(result, console)
     for weak in result.weak:
         console.print(f"weak: {weak.text}", soft_wrap=True)
     for warning in result.warnings:
         console.print(f"note: {warning}", style="yellow", soft_wrap=True)
     console.print(f"{result.outcome}, {len(result.history)} iterations, {result.seconds:.1f} s")
+
+
+def print_discovery(found: Discovery, console: Console) -> None:
+    """What was found, in words."""
+    for sentence in found.sentences():
+        console.print(sentence, soft_wrap=True)
+
+
+def _print_errors(result: Result, console: Console) -> None:
+    """Errors before and after; with grafts also what the parameters alone leave."""
+    alone = {e.channel: e for e in result.physics}
+    rows = []
+    for e in result.errors:
+        numbers = []
+        for which in ("train", "heldout"):
+            numbers.append(getattr(e, f"{which}_before"))
+            if alone:
+                numbers.append(getattr(alone[e.channel], f"{which}_after"))
+            numbers.append(getattr(e, f"{which}_after"))
+        shown = (f"{x:.3g}" if math.isfinite(x) else "-" for x in numbers)
+        rows.append((e.channel, *shown, e.unit))
+    stages = (">physics alone", ">with grafts") if alone else (">after",)
+    head = ("channel", ">fitted: before", *stages, ">held out: before", *stages, "unit")
+    console.print(table_of("Error (RMS)", head, rows))
+
+
+def _print_grafts(result: Result, console: Console) -> None:
+    """What each graft gives, beside the variable it acts on, and its inputs by reach."""
+    rows = []
+    for g in result.grafts:
+        for r, row in enumerate(g.rows):
+            for m, output in enumerate(g.outputs):
+                given, value = float(g.output_rms[r, m]), float(g.value_rms[r, m])
+                size = given if g.mode == "scale" else given / value if value > 0 else math.nan
+                order = sorted(range(len(g.columns)), key=lambda k: -g.reach[r, m, k])
+                own = [c.replace("[*]", f"[{row}]") if row else c for c in g.columns]
+                reach = ", ".join(f"{own[k]} {g.reach[r, m, k]:.2g}" for k in order[:3])
+                share = f"{100 * size:.3g} %" if math.isfinite(size) else "-"
+                name = output.replace("[*]", f"[{row}]") if row else output
+                unit = g.output_units[m] if g.output_units[m] != "1" else ""
+                rows.append((g.label, name, f"{given:.3g}", share, unit, reach))
+    if rows:
+        head = ("graft", "output", ">RMS", ">of the variable", "unit", "inputs by reach")
+        console.print(table_of("Grafts", head, rows))

@@ -137,6 +137,8 @@ class Blueprint:
 def _bind(graft: Graft, shapes: wiring.Shapes, key: Any, dtype: Any) -> BoundGraft:
     if graft.mode not in MODES:
         raise VariableError(f"mode '{graft.mode}'. {suggest(graft.mode, MODES)}")
+    if not graft.prior > 0:
+        raise VariableError(f"The prior of a weight must be positive, got {graft.prior}.")
     targets, rows = _targets(graft, shapes)
     inputs = _inputs(graft, shapes, rows)
     _check_order(graft, shapes, targets, inputs)
@@ -193,6 +195,9 @@ def _targets(graft: Graft, shapes: wiring.Shapes) -> tuple[tuple[wiring.Target, 
         raise VariableError("A graft needs at least one target.")
     found = [wiring.target(shapes, text) for text in graft.targets]
     targets, rows = tuple(t for t, _ in found), [r for _, r in found]
+    changed = [(t.name, i) for t in targets for row in t.places for i in row]
+    if len(set(changed)) < len(changed):
+        raise VariableError(f"The targets {', '.join(graft.targets)} have rows in common.")
     if all(r == rows[0] for r in rows):
         return targets, rows[0]
     if any(len(r) > 1 for r in rows):

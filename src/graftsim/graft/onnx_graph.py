@@ -156,10 +156,16 @@ def _perceptron(g: Graph, net: Any) -> Function:
     right = [g.constant(_right(w), f"weight_{i}") for i, w in enumerate(weights)]
     bias = [g.constant(_line(layer.bias), f"bias_{i}") for i, layer in enumerate(net.layers)]
     activation = ACTIVATIONS[net.activation]
+    n = weights[0].shape[-1] // 2
+
+    def signs(x: Value) -> Value:
+        return g.Tanh(g.Mul(x, 1 / SIGN_WIDTH))
 
     def forward(x: Value) -> list[Value]:
         """What goes into each activation, and the output."""
         found: list[Value] = []
+        if net.signs:
+            x = g.Concat(x, signs(x), axis=-1)
         for i in range(len(weights)):
             x = activation.value(g, found[-1]) if found else x
             found.append(g.Add(g.MatMul(x, right[i]), bias[i]))
@@ -168,11 +174,13 @@ def _perceptron(g: Graph, net: Any) -> Function:
     def gradient(x: Value) -> Value:
         """The chain rule from the first output back to x."""
         back: Any = weights[-1][..., :1, :]
-        if len(weights) == 1:
-            return g.Expand(back, g.Shape(x))
         for z, w in zip(reversed(forward(x)[:-1]), reversed(weights[:-1]), strict=True):
             back = g.MatMul(g.Mul(back, activation.slope(g, z)), w)
-        return back
+        if net.signs:
+            plain, jumps = (g.Gather(back, np.arange(k, k + n), axis=-1) for k in (0, n))
+            steep = g.Mul(g.Sub(1.0, g.Mul(signs(x), signs(x))), 1 / SIGN_WIDTH)
+            back = g.Add(plain, g.Mul(jumps, steep))
+        return g.Expand(back, g.Shape(x)) if len(weights) == 1 else back
 
     return Function(lambda x: forward(x)[-1], gradient)
 

@@ -1,24 +1,32 @@
 """Identification: from recordings and a simulator to parameters with evidence."""
 
+from graftsim.identify.discover import discover
 from graftsim.identify.domains import Bounds, Domain, Positive, Prior, Unbounded
+from graftsim.identify.findings import Discovery
 from graftsim.identify.fit import fit
 from graftsim.identify.parameters import Custom
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import Result
+from graftsim.identify.screen import Criteria
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.optim.sparsity import SparseGroupLasso
 
 __all__ = [
     "LBFGS",
     "Adam",
     "Bounds",
+    "Criteria",
     "Custom",
+    "Discovery",
     "Domain",
     "LevenbergMarquardt",
     "Positive",
     "Prior",
     "Problem",
     "Result",
+    "SparseGroupLasso",
     "Unbounded",
+    "discover",
     "fit",
 ]

@@ -24,7 +24,8 @@ _NUMBERS = ("cost", "damping", "growth", "iteration", "outcome")
 
 
 class Checkpoint:
-    """The state of a fit in one file: its stage, the solver's point, the history so far.
+    """The state of a fit in one file: its stage, the solver's point, the history so far, and where
+    the parameters alone had ended (`alone` [p]), once networks are trained.
 
     Without a path, nothing is kept. A point with an outcome is where its stage ended.
     Raises ProblemError when the file belongs to another problem or cannot be read.
@@ -35,6 +36,7 @@ class Checkpoint:
         self.stage = 0
         self.point: Point | None = None
         self.history: list[Iteration] = []
+        self.alone: np.ndarray | None = None
         if self.path is None:
             return
         self.identity = {
@@ -50,6 +52,8 @@ class Checkpoint:
         if self.path is None:
             return
         arrays = {k: getattr(point, k) for k in _ARRAYS if getattr(point, k) is not None}
+        if self.alone is not None:
+            arrays["alone"] = self.alone
         facts = {
             "version": VERSION,
             "identity": self.identity,
@@ -80,6 +84,7 @@ class Checkpoint:
                 f"Checkpoint {path} belongs to another problem (other parameters, data or "
                 "settings). Delete it, or give another file."
             )
+        self.alone = arrays.pop("alone", None)
         self.stage = facts["stage"]
         self.history = [Iteration(**h) for h in facts["history"]]
         self.point = Point(**arrays, **facts["point"])

@@ -10,8 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,74 +18,20 @@ import numpy as np
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError
 from graftsim.graft import MLP, Blueprint, Graft, Library, Specification
+from graftsim.identify.findings import Discovery, Finding
 from graftsim.identify.fit import fit
-from graftsim.identify.formula import Formula, Term, find_formula
+from graftsim.identify.formula import Formula, find_formula
 from graftsim.identify.holdout import Heldout, compare, typical
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
-from graftsim.identify.result import GraftSummary, Result
-from graftsim.identify.screen import Criteria, Screened, Step, screen
+from graftsim.identify.result import Result
+from graftsim.identify.screen import Criteria, Screened, screen
 from graftsim.io.recording import Recording
 
 SPEED = Library("linear", "quadratic", "cubic", "coulomb", "stribeck")
-POSITION = Library("linear", "sine", "cosine", "cubic")
+ANGLE = Library("linear", "sine", "cosine", "cubic")
+POSITION = Library("linear", "quadratic", "cubic")
 GAIN = Library("linear", "quadratic")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One effect that was missing: a variable, its inputs, the network's summary and a formula.
-
-    `cost_without`: typical held-out cost of a window when this effect alone is left out;
-    `cost`: with everything.
-    """
-
-    target: str
-    inputs: tuple[str, ...]
-    graft: str
-    summary: GraftSummary
-    formula: tuple[Term, ...]
-    cost_without: float
-    cost: float
-
-
-@dataclass(frozen=True)
-class Discovery:
-    """What was found. `result` is the fit with the networks (or without, if nothing is missing).
-
-    `costs`: typical held-out cost of a window (half the whitened sum of squares) by stage: "start",
-    "physics", "network", "formula". `noise`: what it would be with noise alone.
-    """
-
-    findings: tuple[Finding, ...]
-    result: Result
-    costs: dict[str, float]
-    noise: float
-    steps: tuple[Step, ...]
-    scores: dict[Group, float]
-    targets: dict[str, str]
-    formula: Simulator | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def simulator(self) -> Simulator:
-        """The simulator with networks where something was missing."""
-        return self.result.simulator
-
-    def sentences(self) -> list[str]:
-        """The findings in words."""
-        return sentences(self)
-
-    def __str__(self) -> str:
-        return "\n".join(self.sentences())
-
-    __repr__ = __str__
-
-    def report(self, folder: str | Path) -> Path:
-        """Write a report with the findings into a folder; returns the page."""
-        from graftsim.report import write_report
-
-        return write_report(self.result, folder, discovery=self)
 
 
 def discover(
@@ -114,33 +58,38 @@ def discover(
     criteria = criteria or Criteria()
     blueprint, targets = _library(simulator, candidates)
     options = {"growth": (1.0,)} | options
-    problem = Problem(simulator.graft(blueprint), recordings, free, **options)
+    # Grafts that the simulator has already are part of what is known, and stay as they are.
+    library = simulator.graft(blueprint)
+    problem = Problem(library, recordings, free, **{**options, "train": tuple(targets)})
     if not problem.heldout:
         raise ProblemError("Discovery needs recordings that are held out, to judge by.")
     held_windows = problem.windows(problem.heldout, problem.horizons[-1])
     if len(held_windows) < 4:
         raise ProblemError(
-            f"Only {len(held_windows)} windows are held out: too few to tell an improvement from "
-            "chance. Hold out more, or choose a shorter horizon."
+            f"Windows held out: {len(held_windows)}, too few to tell an improvement from chance. "
+            "Hold out more, or choose a shorter horizon."
         )
     progress(f"screening {len(problem.parameters.groups)} pairs of variable and input")
     held = Heldout(problem, held_windows)
     start = held.cost(problem.parameters.start)
-    found = screen(problem, criteria, progress)
+    found = screen(
+        problem, criteria, progress, lambda g: f"{targets[g.graft]}[{g.row}] by {g.input}"
+    )
     noise = float(np.exp(np.mean(np.log(np.maximum(held.samples, 1) / 2))))
     costs = {"start": typical(start), "physics": typical(found.cost_before)}
     settings = problem.describe()
     facts: dict[str, Any] = {
-        "noise": noise, "steps": found.steps, "scores": found.first_scores, "targets": targets,
-        "settings": settings,
+        "noise": noise, "steps": found.steps, "scores": found.first_scores,
+        "remaining": found.first_cost, "targets": targets, "settings": settings,
     }  # fmt: skip
     if not found.groups:
         progress("nothing is missing")
-        result = fit(Problem(simulator, recordings, free or None, **options))
+        known = Problem(simulator, recordings, free or None, **{**options, "train": False})
+        result = fit(known)
         return Discovery((), result, costs, **facts)
     progress("fitting networks")
     result, network_cost, labels, groups = _networks(
-        simulator, recordings, free, options, found, targets, network or MLP(8, 8), seed, criteria,
+        simulator, recordings, free, options, found, targets, network or MLP(8, 8, signs=True), seed, criteria,
         progress,
     )  # fmt: skip
     progress("looking for a formula")
@@ -167,28 +116,24 @@ def _library(
         grafts.append(Graft(target, inputs, network=library, shared=False, name=label))
 
     if candidates is None:
-        hinged = [
-            tree.dofs[v]
-            for i, t in enumerate(tree.joint_types)
-            if t.nq == t.nv
-            for v in tree.v_index[i]
+        single = [
+            v for i, t in enumerate(tree.joint_types) if t.nq == t.nv for v in tree.v_index[i]
         ]
-        if hinged:
-            names = ",".join(hinged)
-            add("joint.tau_passive[*]", (f"joint.q[{names}]",), POSITION)
+        for unit, library in (("rad", ANGLE), ("m", POSITION)):
+            names = ",".join(tree.dofs[v] for v in single if tree.dof_units[v] == unit)
+            if names:
+                add("joint.tau_passive[*]", (f"joint.q[{names}]",), library)
         add("joint.tau_passive[*]", ("joint.qd",), SPEED)
         driven = sorted({tree.dofs[d] for d in actuator.dof})
         if driven:
             names = ",".join(driven)
             add(f"joint.tau_actuator[{names}]", ("joint.tau_actuator[*]",), GAIN)
     else:
+        position = ANGLE if set(tree.dof_units) == {"rad"} else POSITION
         for target, inputs in candidates.items():
             for text in inputs:
-                position = text.startswith(("joint.q[", "state.q[")) or text in (
-                    "joint.q",
-                    "state.q",
-                )
-                add(target, (text,), POSITION if position else SPEED)
+                kind = text.split("[")[0].removesuffix("@prev")
+                add(target, (text,), position if kind in ("joint.q", "state.q") else SPEED)
     if not grafts:
         raise ProblemError("There is no candidate to try.")
     names = {g.label: g.targets[0].split("[")[0] for g in grafts}
@@ -212,16 +157,19 @@ def _networks(
     def attempt(groups: Sequence[Group]) -> tuple[Result, np.ndarray, dict[tuple[str, str], str]]:
         inputs: dict[tuple[str, str], list[str]] = {}
         for g in groups:
-            inputs.setdefault((targets[g.graft], g.row), []).append(_row_input(g))
-        labels = {key: f"{key[0]}[{key[1]}]" for key in inputs}
+            inputs.setdefault((targets[g.graft], g.row), []).append(g.input)
+        selectors = {key: f"{key[0]}[{key[1]}]" for key in inputs}
+        taken = simulator.grafts.labels if simulator.grafts is not None else ()
+        labels = {key: _unused(text, taken) for key, text in selectors.items()}
         blueprint = Blueprint(
             *(
-                Graft(labels[key], tuple(texts), network=network, name=labels[key])
+                Graft(selectors[key], tuple(texts), network=network, name=labels[key])
                 for key, texts in inputs.items()
             )
         )
         hybrid = simulator.graft(blueprint, key=jax.random.key(seed))
-        problem = Problem(hybrid, recordings, free, **options)
+        mine = tuple(labels.values())
+        problem = Problem(hybrid, recordings, free, **{**options, "train": mine})
         result = fit(problem)
         windows = problem.windows(problem.heldout, problem.horizons[-1])
         cost = Heldout(problem, windows).cost(result.theta)
@@ -243,9 +191,11 @@ def _networks(
     return result, cost, labels, tuple(groups)
 
 
-def _row_input(group: Group) -> str:
-    """The input of a group as a selector with its row named."""
-    return group.column.replace("[*]", f"[{group.row}]")
+def _unused(name: str, taken: Sequence[str]) -> str:
+    """The name, with a number behind it if a graft has it already."""
+    if name not in taken:
+        return name
+    return next(n for k in range(2, len(taken) + 3) if (n := f"{name} {k}") not in taken)
 
 
 def _findings(
@@ -267,8 +217,8 @@ def _findings(
         theta = np.where(np.isin(p.group, numbers), 0.0, formula.theta)
         out.append(
             Finding(
-                target=label,
-                inputs=tuple(_row_input(g) for g in mine),
+                target=f"{target}[{row}]",
+                inputs=tuple(g.input for g in mine),
                 graft=label,
                 summary=summaries[label],
                 formula=tuple(t for t in formula.terms if t.group in mine),
@@ -277,54 +227,3 @@ def _findings(
             )
         )
     return tuple(sorted(out, key=lambda f: -f.cost_without))
-
-
-def sentences(found: Discovery) -> list[str]:
-    """What was found, in words with numbers."""
-    c = found.costs
-
-    def times(a: float, b: float) -> str:
-        return f"{np.sqrt(a / b):.3g}" if b > 0 else "infinitely"
-
-    if not found.findings:
-        tried = len(found.scores)
-        best = found.steps[0] if found.steps else None
-        said = [
-            f"Nothing is missing: of {tried} pairs of variable and input, none explains what the "
-            "model leaves."
-        ]
-        if best is not None and np.isfinite(best.after):
-            said.append(
-                f"The most promising, {_pair(found, best.group)}, does not lower the held-out "
-                f"error (by {100 * (1 - np.sqrt(best.after / best.before)):.2g} %)."
-            )
-        elif best is not None:
-            said.append(
-                f"The most promising, {_pair(found, best.group)}, promises no more than chance "
-                f"gives (probability {best.probability:.2g})."
-            )
-        return said
-    said = []
-    for f in found.findings:
-        terms = " ".join(_signed(t) for t in f.formula)
-        said.append(
-            f"{f.target} lacks an effect of {' and '.join(f.inputs)}: without it the held-out "
-            f"error is {times(f.cost_without, f.cost)} times larger. As a formula, in "
-            f"{f.summary.output_units[0]}: {terms}."
-        )
-    said.append(
-        f"The held-out error falls {times(c['physics'], c['network'])} times with the networks, "
-        f"{times(c['physics'], c['formula'])} times with the formulas; what is left is "
-        f"{np.sqrt(c['network'] / found.noise):.2f} times the sensor noise."
-    )
-    return said
-
-
-def _pair(found: Discovery, group: Group) -> str:
-    return f"{found.targets[group.graft]}[{group.row}] by {_row_input(group)}"
-
-
-def _signed(term: Term) -> str:
-    digits = max(int(np.ceil(-np.log10(term.std))) + 1, 0) if 0 < term.std < np.inf else 4
-    sign = "-" if term.value < 0 else "+"
-    return f"{sign} ({abs(term.value):.{min(digits, 8)}f} ± {1.96 * term.std:.1g}) {term.text}"

@@ -45,6 +45,8 @@ def fit(
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
     sparsity: SparseGroupLasso | None = None,
+    start: np.ndarray | None = None,
+    zero: np.ndarray | None = None,
     command: str = "",
 ) -> Result:
     """Fit the free parameters of a problem and the weights of its grafts, on growing horizons.
@@ -55,24 +57,24 @@ def fit(
     local: `LevenbergMarquardt(...)` (residuals, structured Jacobian), `LBFGS(...)` or `Adam(...)`,
     or their names in lower case for the defaults; "auto", the default, is the first up to some
     1,500 unknowns and L-BFGS beyond. sparsity: a penalty on the weights of each input of the
-    grafts that sets whole inputs to exact zero (Levenberg-Marquardt only). checkpoint: a file that
-    is written after each iteration and resumed from if it is there and of the same problem.
-    progress(iteration, stage, stages) runs after each iteration.
+    grafts that sets whole inputs to exact zero (Levenberg-Marquardt only). start: [p] where to
+    begin instead, all unknowns together and the last horizon at once. zero: [p] which weights of
+    grafts stay zero. checkpoint: a file that is written after each iteration and resumed from if it
+    is there and of the same problem. progress(iteration, stage, stages) runs after each iteration.
 
     Raises ProblemError: a parameter on which no residual depends, named; a start that cannot be
     simulated; a checkpoint of another problem.
     """
-    solver = _solver(local, problem, sparsity)
+    solver = choose_solver(local, problem, sparsity)
     began = time.perf_counter()
     damping = solver.damping if isinstance(solver, LevenbergMarquardt) else 0.0
     saved = Checkpoint(checkpoint, problem)
-    theta = problem.parameters.start.copy()
+    theta = problem.parameters.start.copy() if start is None else np.array(start, float)
     history: list[Iteration] = list(saved.history)
     stage_windows: Windows | None = None
     compiled: Compiled | None = None
     point = Point(theta, np.zeros((0, 0)), np.inf, damping)
-    stages = _stages(problem)
-    alone: np.ndarray | None = None
+    stages = stages_of(problem) if start is None else [(problem.horizons[-1], False)]
     for stage, (horizon, physics) in enumerate(stages):
         if stage < saved.stage:
             continue
@@ -80,15 +82,16 @@ def fit(
             stage_windows = problem.windows(problem.train, horizon)
             compiled = compile_windows(problem, stage_windows)
         assert compiled is not None
-        if not physics and alone is None and problem.parameters.physical.any():
-            alone = theta
-        start = np.zeros((len(stage_windows), problem.nlocal))
-        point = Point(theta, start, np.inf, damping)
+        both = not physics and problem.parameters.physical.any()
+        if both and saved.alone is None and start is None:
+            saved.alone = theta
+        resting = np.zeros((len(stage_windows), problem.nlocal))
+        point = Point(theta, resting, np.inf, damping)
         if stage == saved.stage and saved.point is not None:
             point = saved.point
         elif stage == 0:
-            _check_start(problem, compiled, stage_windows, theta, start)
-        bounds = problem.bounds_of(theta, physics=physics, sparsity=sparsity)
+            _check_start(problem, compiled, stage_windows, theta, resting)
+        bounds = problem.bounds_of(theta, physics=physics, sparsity=sparsity, zero=zero)
 
         def after(p: Point, size: float, stage: int = stage, horizon: float = horizon) -> None:
             seconds = time.perf_counter() - began
@@ -111,14 +114,16 @@ def fit(
         theta = point.theta
         saved.write(stage, point, history)
     assert stage_windows is not None and compiled is not None
-    if not problem.grafted:
-        alone = None
+    alone = saved.alone if problem.grafted else None
     return _result(
         problem, stage_windows, compiled, point, history, began, command, solver, sparsity, alone
     )
 
 
-def _solver(local: str | Solver, problem: Problem, sparsity: SparseGroupLasso | None) -> Solver:
+def choose_solver(
+    local: str | Solver, problem: Problem, sparsity: SparseGroupLasso | None = None
+) -> Solver:
+    """The local solver that `fit` takes for its `local` and `sparsity`; ProblemError as there."""
     if local == "auto":
         many = len(problem.parameters) > DENSE and sparsity is None
         return SOLVERS["lbfgs" if many else "levenberg_marquardt"]
@@ -135,7 +140,7 @@ def _solver(local: str | Solver, problem: Problem, sparsity: SparseGroupLasso | 
     return solver
 
 
-def _stages(problem: Problem) -> list[tuple[float, bool]]:
+def stages_of(problem: Problem) -> list[tuple[float, bool]]:
     """(horizon, are physical parameters fitted alone?) of each stage."""
     p = problem.parameters
     physics = [(h, True) for h in problem.horizons] if p.physical.any() else []

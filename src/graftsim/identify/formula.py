@@ -2,7 +2,8 @@
 
 Starts from the library of the screening, with the kept inputs free; takes the subset of terms with
 the least Bayesian information criterion (Schwarz 1978) in the quadratic model of the fit there, and
-fits their coefficients to the recordings themselves, not to the network.
+fits their coefficients to the recordings themselves, not to the network. Of a row's terms, those
+that are not three standard deviations from zero are then left out, one by one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from graftsim.optim.least_squares import (
 )
 
 MOST = 3
+# So many standard deviations from zero a term is worth saying.
+CERTAIN = 3.0
 # How the unit of a coefficient follows from those of output and input.
 _POWER = {"linear": 1, "quadratic": 2, "cubic": 3}
 
@@ -83,15 +86,33 @@ def find_formula(problem: Problem, groups: tuple[Group, ...], theta: np.ndarray)
         chosen += _subset(
             problem, compiled.jacobian(point.theta, point.local), point, mine, rest, samples
         )
-    zero = (p.group >= 0) & ~np.isin(np.arange(len(p)), chosen)
-    point = fit(point.theta, zero)
-    r, J_t, J_l = compiled.jacobian(point.theta, point.local)
-    info = diagnose.information(
-        r, J_t, J_l, point.theta, point.local, problem.bounds_of(point.theta), zero
-    )
-    std = np.sqrt(np.diag(info.covariance))
+    while True:
+        zero = (p.group >= 0) & ~np.isin(np.arange(len(p)), chosen)
+        point = fit(point.theta, zero)
+        r, J_t, J_l = compiled.jacobian(point.theta, point.local)
+        info = diagnose.information(
+            r, J_t, J_l, point.theta, point.local, problem.bounds_of(point.theta), zero
+        )
+        std = np.sqrt(np.diag(info.covariance))
+        doubtful = _doubtful(problem, chosen, point.theta, std)
+        if doubtful is None:
+            break
+        chosen.remove(doubtful)
     terms = [_term(problem, i, point.theta[i], std[i]) for i in chosen]
     return Formula(tuple(terms), point.theta)
+
+
+def _doubtful(
+    problem: Problem, chosen: list[int], theta: np.ndarray, std: np.ndarray
+) -> int | None:
+    """The least certain of the terms that may as well be zero; a row keeps its last one."""
+    p = problem.parameters
+    rows = [p.groups[p.group[i]][:2] for i in chosen]
+    ratio = {
+        i: abs(theta[i]) / std[i] for i, r in zip(chosen, rows, strict=True) if rows.count(r) > 1
+    }
+    weak = [i for i, x in ratio.items() if x < CERTAIN]
+    return min(weak, key=lambda i: ratio[i]) if weak else None
 
 
 def _subset(
@@ -108,7 +129,7 @@ def _subset(
     S, g = n.A, n.g
     if problem.nlocal:
         BC = n.B @ np.linalg.inv(n.C)
-        S = S - np.einsum("wps,wqs->pq", BC, n.B)
+        S = S - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
         g = g - np.einsum("wps,ws->p", BC, n.g_local)
     always = [*np.flatnonzero(p.group < 0), *rest]
     best: tuple[float, list[int]] = (np.inf, [])
@@ -139,7 +160,7 @@ def _term(problem: Problem, i: int, weight: float, std: float) -> Term:
     factor = float(graft.output_scale[output]) / scale ** _POWER.get(kind, 0)
     units = [u for t in w.targets for u in t.units]
     unit = _unit(units[output], w.units[column], _POWER.get(kind, 0))
-    text = TERMS[kind][0].format(x=group.column).replace("/v)", f"/{STRIBECK_WIDTH * scale:.3g})")
+    text = TERMS[kind][0].format(x=group.input).replace("/v)", f"/{STRIBECK_WIDTH * scale:.3g})")
     return Term(group, kind, weight * factor, std * factor, unit, text)
 
 

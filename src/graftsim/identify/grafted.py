@@ -166,6 +166,7 @@ def _curves(
                         y[:, m],
                         y[:, m] - half,
                         y[:, m] + half,
+                        tuple(map(float, others)),
                     )
                 )
     return tuple(found)

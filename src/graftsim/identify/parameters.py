@@ -63,6 +63,11 @@ class Group(NamedTuple):
     row: str
     column: str
 
+    @property
+    def input(self) -> str:
+        """The input as a selector with its row named."""
+        return self.column.replace("[*]", f"[{self.row}]") if self.row else self.column
+
     def __str__(self) -> str:
         return (
             f"{self.graft} {self.row}: {self.column}"

@@ -177,10 +177,11 @@ def derivatives(
 
     def one_window(own: Array, window: Data) -> tuple[Array, Array]:
         def g(y: Array) -> tuple[Array, Array]:
-            r = f(y[:n], y[n:], window)
+            # Without local unknowns nothing empty is differentiated: XLA loses kernels over it.
+            r = f(y[:n], y[n:] if s else own, window)
             return r, r
 
-        J, r = jax.jacfwd(g, has_aux=True)(jnp.concatenate([x, own]))
+        J, r = jax.jacfwd(g, has_aux=True)(jnp.concatenate([x, own]) if s else x)
         return r, J
 
     if w * (n + s) * size <= SIDE_BY_SIDE:
@@ -193,6 +194,8 @@ def derivatives(
             return jax.vmap(f, (None, 0, 0))(x, local, data)
 
         def column(e: Array) -> Array:
+            if not s:
+                return jax.jvp(lambda y: every(y, local), (x,), (e,))[1]
             moved = (e[:n], jnp.broadcast_to(e[n:], local.shape))
             return jax.jvp(every, (x, local), moved)[1]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,8 @@ class Replay:
 @dataclass(frozen=True)
 class Curve:
     """What a graft learned of one input, the others at their medians: y [n] over x [n] with a 95 %
-    band, in physical units. `row` is the row it is for, "" for all.
+    band, in physical units. `row` is the row it is for, "" for all; `held` [k] where all the inputs
+    of the graft are held but this one.
     """
 
     row: str
@@ -86,6 +87,7 @@ class Curve:
     y: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    held: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ class Result:
         raise KeyError(f"{name!r}; fitted: {', '.join(r.name for r in self.parameters)}")
 
     def as_dict(self) -> dict[str, Any]:
-        """Numbers of the result for JSON: no arrays over time."""
+        """Numbers of the result for JSON: no arrays over time, of grafts their curves."""
         return {
             "outcome": self.outcome,
             "seconds": self.seconds,
@@ -204,6 +206,8 @@ class Result:
             "settings": self.settings,
             "parameters": [vars(r) for r in self.parameters],
             "errors": [vars(r) for r in self.errors],
+            "physics": [vars(r) for r in self.physics],
+            "grafts": [plain(g) for g in self.grafts],
             "weak": [vars(r) for r in self.weak],
             "warnings": list(self.warnings),
             "iterations": len(self.history),
@@ -211,7 +215,7 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """`as_dict` with NaN and infinity as None, so that any JSON reader takes it."""
-        return _finite(self.as_dict())
+        return finite(self.as_dict())
 
     def save_json(self, path: str | Path) -> None:
         """Write `as_json` to a file."""
@@ -225,11 +229,25 @@ class Result:
         return write_report(self, folder)
 
 
-def _finite(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Dataclasses, named tuples and arrays, however nested, as dictionaries and lists."""
+    if is_dataclass(value):
+        value = vars(value)
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def finite(value: Any) -> Any:
+    """Dictionaries and lists with NaN and infinity as None."""
+    if isinstance(value, dict):
+        return {k: finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
+        return [finite(v) for v in value]
     if isinstance(value, float | np.floating):
         return float(value) if np.isfinite(value) else None
     if isinstance(value, np.integer):

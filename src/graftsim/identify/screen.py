@@ -37,7 +37,7 @@ class Criteria:
     """
 
     level: float = 1e-3
-    errors: float = 2.0
+    errors: float = 1.0
     share: float = 0.01
     most: int = 12
 
@@ -67,15 +67,20 @@ class Screened:
     steps: tuple[Step, ...]
     cost_before: np.ndarray
     cost_after: np.ndarray
-    # Scores of all groups before anything was kept, by name.
+    # Scores of all groups before anything was kept, and the cost that they are shares of.
     first_scores: dict[Group, float]
+    first_cost: float
 
 
 def screen(
-    problem: Problem, criteria: Criteria, say: Callable[[str], None] = lambda text: None
+    problem: Problem,
+    criteria: Criteria,
+    say: Callable[[str], None] = lambda text: None,
+    name: Callable[[Group], str] = str,
 ) -> Screened:
     """Groups of the library grafts of a problem that the data ask for.
 
+    say: called with a line of text on each group that is tried, by its `name`.
     Raises ProblemError: nothing is held out, or the start cannot be simulated.
     """
     p = problem.parameters
@@ -94,6 +99,7 @@ def screen(
     kept: list[int] = []
     point = fit(p.start, np.zeros((len(windows), problem.nlocal)), kept)
     cost = first = held.cost(point.theta)
+    first_cost = point.cost
     steps: list[Step] = []
     refused: set[int] = set()
     scores: dict[Group, float] = {}
@@ -116,7 +122,7 @@ def screen(
         mean, error = compare(cost, after)
         good = mean > max(criteria.errors * error, criteria.share)
         steps.append(_step(p.groups[best], gain, chance, cost, after, good))
-        say(f"{p.groups[best]}: {'kept' if good else 'not kept'}")
+        say(f"{name(p.groups[best])}: {'kept' if good else 'not kept'}")
         if good:
             kept.append(best)
             point, cost = trial, after
@@ -128,7 +134,7 @@ def screen(
                 break
     kept, point, cost = _prune(fit, held, kept, point, cost, criteria)
     names = tuple(p.groups[g] for g in kept)
-    return Screened(names, point.theta, point.local, tuple(steps), first, cost, scores)
+    return Screened(names, point.theta, point.local, tuple(steps), first, cost, scores, first_cost)
 
 
 def _prune(fit, held, kept, point, cost, criteria):
@@ -158,7 +164,7 @@ def _gains(
     S, g = n.A, n.g
     if problem.nlocal:
         BC = n.B @ np.linalg.inv(n.C)
-        S = S - np.einsum("wps,wqs->pq", BC, n.B)
+        S = S - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
         g = g - np.einsum("wps,ws->p", BC, n.g_local)
     active = np.flatnonzero((p.group < 0) | np.isin(p.group, kept))
     solve = np.linalg.pinv(S[np.ix_(active, active)], hermitian=True)

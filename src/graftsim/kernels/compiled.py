@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,9 +150,11 @@ class Function:
                 self._codes[key] = self._build(batched, many)
             return self._codes[key]
 
-    def program(self, batched: tuple[bool, ...]) -> tuple[Program, list[np.ndarray]]:
+    def program(
+        self, batched: tuple[bool, ...], many: bool = True
+    ) -> tuple[Program, list[np.ndarray]]:
         """The intermediate form."""
-        t = Interpreter()
+        t = Interpreter(1 if many else _lanes(type_of(a) for a in self.in_avals))
         p = t.p
         args: list[Value] = []
         for k, (aval, own) in enumerate(zip(self.in_avals, batched, strict=True)):
@@ -172,7 +174,7 @@ class Function:
         outs = t.closed(self.closed, args)
         inputs = len(args) + len(extra)
         for k, (x, aval) in enumerate(zip(outs, self.out_avals, strict=True)):
-            if isinstance(x, Pull) and (own := x.buffer) is not None and _ours(own):
+            if isinstance(x, Pull) and (own := x.buffer) is not None and _ours(p, own):
                 # A stack that a loop fills is filled in place.
                 own.role, own.slot = "output", inputs + k
                 continue
@@ -182,9 +184,9 @@ class Function:
         return p, extra
 
     def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
-        p, extra = self.program(batched)
+        p, extra = self.program(batched, many)
         live = find_live(p)
-        module = Module(p, lanes_of(p, live) if many else 1, live)
+        module = Module(p, lanes_of(p, live), live)
         inputs = len(self.in_avals) + len(extra)
         text = module.text + handler_text(inputs, len(self.out_avals))
         address, key = machine.assemble(text)
@@ -200,7 +202,7 @@ class Function:
         used = tuple(k in read for k in range(len(self.in_avals)))
         return Code(
             name,
-            module.lanes,
+            module.lanes if many else 1,
             tuple(module.sizes),
             scratch,
             tuple(extra),
@@ -227,8 +229,8 @@ def _register(name: str, address: int) -> None:
     _REGISTERED.add(name)
 
 
-def _ours(buffer: Buffer) -> bool:
-    return buffer.role == "work" and not buffer.uniform
+def _ours(p: Program, buffer: Buffer) -> bool:
+    return buffer.role == "work" and (p.wide > 1 or not buffer.uniform)
 
 
 def _real(aval: Any) -> bool:
@@ -254,9 +256,15 @@ def _input(t: Interpreter, slot: int, aval: Any, own: bool, known: np.ndarray | 
 
 
 def lanes_of(p: Program, live: Live) -> int:
-    """How many simulations a vector of this program's widest floats holds."""
-    used = {p.types[n] for n in live.nodes if p.ops[n] != "const"}
-    widest = max((BITS[t] for t in used if t[0] == "f"), default=32)
+    """How many simulations, or neighbours in an array of one, are computed together."""
+    if p.wide > 1:
+        return 1 if all(p.uniform[n] for n in live.nodes) else p.wide
+    return _lanes(p.types[n] for n in live.nodes if p.ops[n] != "const")
+
+
+def _lanes(types: Iterable[str]) -> int:
+    """How many of the widest floats a vector holds."""
+    widest = max((BITS[t] for t in types if t[0] == "f"), default=32)
     return max(machine.vector_bytes() * 8 // widest, 1)
 
 

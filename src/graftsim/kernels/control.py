@@ -17,6 +17,7 @@ from graftsim.kernels.program import Branch, Buffer, Loop
 from graftsim.kernels.reductions import tree
 from graftsim.kernels.shaping import remap
 from graftsim.kernels.trace import Interpreter, rule, type_of
+from graftsim.kernels.wide import FEWEST, pack_of, source
 
 # A carried array no larger than this is scalars, wherever it comes from.
 STATE = 1024
@@ -67,10 +68,17 @@ class Carry:
             "same" if p.is_const(n) else "uniform" if p.uniform[n] else "free" for n in self.scalars
         ]
         self.phis: list[int] = []
+        self.wide_phis: list[int] = []
+        self.wide_inits: list[int] = []
+        # Scalars that are carried in one vector: by lane, their positions.
+        self.groups: list[dict[int, int]] = []
+        self.scattered: set[int] = set()
 
     def _flat(self) -> list[int]:
         own = zip(self.inits, self.memory, strict=True)
-        return [n for x, m in own if m is None for n in x.ravel().tolist()]
+        return [
+            n for x, m in own if m is None and not isinstance(x, Pull) for n in x.ravel().tolist()
+        ]
 
     def demote(self) -> None:
         """Move to memory what is large and of which too much has proved to change."""
@@ -82,6 +90,8 @@ class Carry:
             if moving > STATE:
                 self.memory[k] = _copy(self.t, x, type_of(self.avals[k]))
                 del self.belief[at : at + x.size]
+                self.belief = ["uniform" if b == "wide" else b for b in self.belief]
+                self.groups.clear()
             else:
                 at += x.size
         self.scalars = self._flat()
@@ -90,9 +100,17 @@ class Carry:
         """Values at the start of an iteration, in the present (loop) region."""
         p = self.p
         self.phis = [
-            n if b == "same" else p.phi(p.types[n], b == "uniform")
+            n if b in ("same", "wide") else p.phi(p.types[n], b == "uniform")
             for n, b in zip(self.scalars, self.belief, strict=True)
         ]
+        self.wide_phis, self.wide_inits = [], []
+        for group in self.groups:
+            some = next(iter(group.values()))
+            inits = [self.scalars[group.get(lane, some)] for lane in range(p.wide)]
+            self.wide_inits.append(p.pack(inits))
+            self.wide_phis.append(p.wide_phi(p.types[inits[0]]))
+            for lane, k in group.items():
+                self.phis[k] = p.lane(self.wide_phis[-1], lane)
         values: list[Value] = []
         at = 0
         for x, m in zip(self.inits, self.memory, strict=True):
@@ -138,7 +156,39 @@ class Carry:
             elif b != "same" and n == self.phis[k]:
                 self.belief[k] = "same"
                 good = False
-        return good
+        return self._stay_wide(nexts) and good and not self._become_wide(nexts)
+
+    def _stay_wide(self, nexts: list[int]) -> bool:
+        """Do vectors still hold what they held? Others are given up for good."""
+        kept = [
+            g
+            for g in self.groups
+            if all(self.belief[k] == "wide" for k in g.values())
+            and pack_of(self.p, {lane: nexts[k] for lane, k in g.items()}) is not None
+        ]
+        for g in self.groups:
+            if g not in kept:
+                self.scattered.update(g.values())
+                for k in g.values():
+                    if self.belief[k] == "wide":
+                        self.belief[k] = "uniform"
+        stay = len(kept) == len(self.groups)
+        self.groups = kept
+        return stay
+
+    def _become_wide(self, nexts: list[int]) -> bool:
+        """Are there scalars that come out of a vector together?"""
+        found: dict[int, dict[int, int]] = {}
+        for k, (b, n) in enumerate(zip(self.belief, nexts, strict=True)):
+            where = source(self.p, n)
+            if b == "uniform" and where is not None and k not in self.scattered:
+                found.setdefault(where[0], {}).setdefault(where[1], k)
+        new = [g for g in found.values() if len(g) >= min(FEWEST, self.p.wide)]
+        self.groups += new
+        for g in new:
+            for k in g.values():
+                self.belief[k] = "wide"
+        return bool(new)
 
     def update(self, arrays: list[Value]) -> None:
         """Write the next iteration's arrays: all read before any is overwritten."""
@@ -156,13 +206,22 @@ class Carry:
         p = self.p
         results: list[int] = []
         for b, init, phi, n in zip(self.belief, self.scalars, self.phis, nexts, strict=True):
-            if b == "same":
+            if b in ("same", "wide"):
                 results.append(init)
                 continue
             loop.phis.append(phi)
             loop.inits.append(init)
             loop.nexts.append(n)
-            results.append(p.result(loop, p.types[init], b == "uniform"))
+            results.append(p.result(loop, p.types[init], p.uniform[phi]))
+        for group, phi, init in zip(self.groups, self.wide_phis, self.wide_inits, strict=True):
+            loop.phis.append(phi)
+            loop.inits.append(init)
+            last = pack_of(p, {lane: nexts[k] for lane, k in group.items()})
+            assert last is not None
+            loop.nexts.append(last)
+            result = p.result(loop, p.types[phi], False)
+            for lane, k in group.items():
+                results[k] = p.lane(result, lane)
         values: list[Value] = []
         at = 0
         for x, m in zip(self.inits, self.memory, strict=True):

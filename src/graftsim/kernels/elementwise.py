@@ -12,6 +12,7 @@ from graftsim.kernels.arrays import Pull, Value
 from graftsim.kernels.functions import FUNCTIONS
 from graftsim.kernels.program import BITS, DTYPES, Program
 from graftsim.kernels.trace import Interpreter, rule, type_of
+from graftsim.kernels.wide import mapped
 
 # Elements of all operands, in order -> elements of the result.
 ListFunction = Callable[..., list[int]]
@@ -27,7 +28,7 @@ def elementwise(
         for x in xs:
             x = t.arrays.explode(x)
             lists.append((x if x.shape == shape else np.broadcast_to(x, shape)).ravel().tolist())
-        out = f(*lists) if size else []
+        out = mapped(t.p, f, lists) if size else []
         return np.array(out, dtype=np.int64).reshape(shape)
 
     zero = t.arrays.index(0)

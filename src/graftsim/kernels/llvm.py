@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 from graftsim.kernels.liveness import Live, find_live
@@ -283,8 +284,10 @@ class Module:
         self._walk(p.root, emitter)
         self.line("ret void")
         head = [
+            # Without the alignment, vectors that do not fit the registers would straddle the lines
+            # of the cache.
             "define void @kernel(ptr noalias %buffers, ptr noalias %sizes, ptr noalias %scratch, "
-            "i64 %begin, i64 %end) {",
+            "i64 %begin, i64 %end) alignstack(64) {",
             "entry:",
         ]
         for name in self._size_names.values():
@@ -342,7 +345,10 @@ class _Planner:
         if p.ops[n] == "load":
             self.use(args[0], region)
         else:
-            if p.ops[n] == "div" and p.types[n][0] == "f":
+            if p.ops[n] == "lane":
+                self.m._needs.add(args[0])  # read from memory, where spreading costs nothing
+                args = ()
+            elif p.ops[n] == "div" and p.types[n][0] == "f":
                 self.m._divisors[args[1], id(region)] += 1
             for a in args:
                 self.use(a, region)
@@ -424,11 +430,57 @@ class _Emitter:
         if op == "load":
             m.define(n, self._load(args[1], args[0]))
             return
+        if op in ("lane", "pack", "total"):
+            m.define(n, self._across(op, args, type))
+            return
         values = [m.operand(a, uniform) for a in args]
         if op == "div" and type[0] == "f" and m._divisors[args[1], id(region)] > 1:
             m.define(n, self._times_reciprocal(args[1], values, type, uniform))
             return
         m.define(n, self.operation(op, values, [p.types[a] for a in args], type, uniform))
+
+    def _across(self, op: str, args: tuple[int, ...], type: str) -> str:
+        """Between scalars and a vector of them."""
+        m, t, base = self.m, self.m.vector(type, False), LLVM[type]
+        if op == "lane":
+            at = m.slots[args[0]] + m.p.value(args[1]) * BYTES[type]
+            ptr, out = m.name(), m.name()
+            m.line(f"{ptr} = getelementptr i8, ptr %scratch, i64 {at}")
+            m.line(f"{out} = load {MEMORY[type]}, ptr {ptr}, align {BYTES[type]}")
+            return m._from_memory(out, type, True)
+        if op == "total":
+            out, name = m.name(), f"llvm.vector.reduce.fadd.{self._suffix(type, False)}"
+            m.declare(name, base, base, t)
+            x = m.operand(args[0], False)
+            m.line(f"{out} = call reassoc {base} @{name}({base} -0.0, {t} {x})")
+            return out
+        if (stride := self._stride(args)) is not None:
+            return self._load_strided(args[0], stride)
+        whole = "poison"
+        for k, a in enumerate(args):
+            value, out = m.operand(a, True), m.name()
+            m.line(f"{out} = insertelement {t} {whole}, {base} {value}, i64 {k}")
+            whole = out
+        return whole
+
+    def _stride(self, loads: tuple[int, ...]) -> int | None:
+        """Distance of elements of an input that are read at equal distances."""
+        p = self.m.p
+        if any(p.ops[a] != "load" or not p.is_const(p.args[a][0]) for a in loads):
+            return None
+        at, buffers = [p.value(p.args[a][0]) for a in loads], {p.args[a][1].number for a in loads}
+        strides = {j - i for i, j in pairwise(at)}
+        alike = len(buffers) == len(strides) == 1 and p.args[loads[0]][1].role == "input"
+        return strides.pop() if alike else None
+
+    def _load_strided(self, first: int, stride: int) -> str:
+        m, (index, b) = self.m, self.m.p.args[first]
+        ptr, _ = self._address(b, index)
+        places, out = m.name(), m.name()
+        steps = ", ".join(f"i64 {k * stride}" for k in range(m.lanes))
+        m.line(f"{places} = getelementptr {MEMORY[b.type]}, ptr {ptr}, <{m.lanes} x i64> <{steps}>")
+        self._gather(out, b, places)
+        return m._from_memory(out, b.type, False)
 
     def _times_reciprocal(self, divisor: int, values: list[str], type: str, uniform: bool) -> str:
         m = self.m
@@ -581,16 +633,20 @@ class _Emitter:
         if single:
             m.line(f"{out} = load {t}, ptr {ptr}, align {BYTES[b.type]}")
         else:
-            pointers, mask = f"<{m.lanes} x ptr>", f"<{m.lanes} x i1>"
-            element = MEMORY[b.type]
-            short = {"float": "f32", "double": "f64"}.get(element, element)
-            name = f"llvm.masked.gather.v{m.lanes}{short}.v{m.lanes}p0"
-            m.declare(name, t, pointers, "i32", mask, t)
-            m.line(
-                f"{out} = call {t} @{name}({pointers} {ptr}, i32 {BYTES[b.type]}, "
-                f"{mask} splat (i1 true), {t} zeroinitializer)"
-            )
+            self._gather(out, b, ptr)
         return m._from_memory(out, b.type, uniform)
+
+    def _gather(self, out: str, b: Buffer, places: str) -> None:
+        m, t = self.m, self.m.vector(b.type, False, MEMORY)
+        pointers, mask = f"<{m.lanes} x ptr>", f"<{m.lanes} x i1>"
+        element = MEMORY[b.type]
+        short = {"float": "f32", "double": "f64"}.get(element, element)
+        name = f"llvm.masked.gather.v{m.lanes}{short}.v{m.lanes}p0"
+        m.declare(name, t, pointers, "i32", mask, t)
+        m.line(
+            f"{out} = call {t} @{name}({pointers} {places}, i32 {BYTES[b.type]}, "
+            f"{mask} splat (i1 true), {t} zeroinitializer)"
+        )
 
     def store(self, s: Store) -> None:
         m, b = self.m, s.buffer

@@ -6,6 +6,9 @@ share a number. A node is placed in the outermost loop that its operands allow, 
 parameters alone leaves the time loop by construction.
 
 Memory is for what cannot be scalars: arrays indexed at run time, and what a loop keeps.
+
+In a program of one simulation all scalars are uniform, and vectors are free for something else: a
+wide node holds neighbours in an array (`wide`).
 """
 
 from __future__ import annotations
@@ -130,7 +133,9 @@ class Library:
 class Program:
     """Builder and container. `root` runs once a call, `tile` once for each set of lanes."""
 
-    def __init__(self) -> None:
+    def __init__(self, wide: int = 1) -> None:
+        # Scalars in a wide node; 1 in a program of many simulations, which has none.
+        self.wide = wide
         self.ops: list[str] = []
         self.args: list[tuple[Any, ...]] = []
         self.types: list[str] = []
@@ -322,7 +327,11 @@ class Program:
 
     def _hoists(self, a: int, b: int) -> bool:
         """Would 1 / b leave a loop in which a stays?"""
-        r, outer = self.regions[a], self.regions[b]
+        return self.leaves(self.regions[a], b)
+
+    def leaves(self, r: Region, b: int) -> bool:
+        """Is b known outside of a loop that r is in?"""
+        outer = self.regions[b]
         while r.depth > outer.depth and r.parent is not None:
             if r.loop:
                 return True
@@ -551,12 +560,39 @@ class Program:
 
     def phi(self, type: str, uniform: bool) -> int:
         """New carried scalar of the present (loop) region."""
-        return self._append("phi", (), type, self.region, uniform)
+        return self._append("phi", (), type, self.region, uniform or self.wide > 1)
+
+    # -- wide nodes: not uniform, in a program where all others are -----------------------------
+
+    def wide_phi(self, type: str) -> int:
+        """New carried vector of the present (loop) region."""
+        return self._append("phi", (), type, self.region, False)
+
+    def pack(self, scalars: Sequence[int]) -> int:
+        """Wide node of scalars."""
+        n = self.node("pack", tuple(scalars), self.types[scalars[0]])
+        self.uniform[n] = False
+        return n
+
+    def lane(self, a: int, k: int) -> int:
+        """Scalar of a wide node."""
+        n = self.node("lane", (a, self.const(k, "i64")), self.types[a])
+        self.uniform[n] = True
+        return n
+
+    def total(self, a: int) -> int:
+        """Sum of the scalars of a wide node, in whatever order."""
+        n = self.node("total", (a,), self.types[a])
+        self.uniform[n] = True
+        return n
+
+    # -- memory --------------------------------------------------------------------------------
 
     def buffer(
         self, type: str, size: int, uniform: bool, role: str = "work", slot: int = -1
     ) -> Buffer:
         """New memory, defined in the present region."""
+        uniform = uniform or self.wide > 1
         region = self.root if role == "input" and uniform else self.region
         b = Buffer(len(self.buffers), type, size, uniform, region, role, slot)
         self.buffers.append(b)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from graftsim.kernels.arrays import Index, Pull, Value
-from graftsim.kernels.elementwise import convert, ones
+from graftsim.kernels.elementwise import convert, each, ones
 from graftsim.kernels.program import DTYPES, Loop, Program
 from graftsim.kernels.trace import Interpreter, rule, type_of
+from graftsim.kernels.wide import mapped, product
 
+T = TypeVar("T")
 # A contraction with an array of parameters larger than this becomes a loop.
 UNROLL_PRODUCT = 256
+# The same in one simulation, where the code is as many times shorter as a vector has elements.
+UNROLL_WIDE = 1024
 # Of a looped contraction: results computed together, and terms of each a turn.
 ROWS, TERMS = 8, 4
 
@@ -30,7 +34,7 @@ def accumulate(
     loop = Loop(region, p.const(count, "i64"), counter, phis, list(inits), nexts)
     region.owner = loop
     p.region.items.append(loop)
-    return [p.result(loop, p.types[i], False) for i in inits]
+    return [p.result(loop, p.types[i], p.uniform[phi]) for i, phi in zip(inits, phis, strict=True)]
 
 
 def _reduction(name: str, f: Callable[[Program, int, int], int], start: Callable[[str], Any]):
@@ -43,17 +47,16 @@ def _reduction(name: str, f: Callable[[Program, int, int], int], start: Callable
             rest = [k for k in range(x.ndim) if k not in axes]
             count = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
             flat = np.transpose(x, (*rest, *axes)).reshape(*avals[0].shape, count)
-            out = np.empty(avals[0].shape, dtype=np.int64)
-            for where in np.ndindex(*out.shape):
-                terms = flat[where].tolist()
-                out[where] = (
-                    tree(lambda a, b: f(p, a, b), terms) if terms else p.const(start(type), type)
-                )
-            return [out]
+            if not flat.size:
+                return [np.full(avals[0].shape, p.const(start(type), type), dtype=np.int64)]
+            both = each(lambda a, b: f(p, a, b))
+            terms = [flat[..., k].ravel().tolist() for k in range(count)]
+            out = tree(lambda a, b: mapped(p, both, [a, b]), terms)
+            return [np.array(out, dtype=np.int64).reshape(avals[0].shape)]
         return [_reduce_loops(t, x, axes, avals[0].shape, type, f, start(type))]
 
 
-def tree(f: Callable[[int, int], int], terms: list[int]) -> int:
+def tree(f: Callable[[T, T], T], terms: list[T]) -> T:
     """Pairwise reduction: short chains of dependence, small rounding error."""
     while len(terms) > 1:
         paired = [f(a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
@@ -207,9 +210,8 @@ def _dot_general(t: Interpreter, params: dict[str, Any], xs: list[Value], avals:
     fa = [k for k in range(len(a.shape)) if k not in (*ca, *ba)]
     fb = [k for k in range(len(b.shape)) if k not in (*cb, *bb)]
     shape = tuple(avals[0].shape)
-    large = any(
-        isinstance(x, Pull) and (not x.parameter or x.size > UNROLL_PRODUCT) for x in (a, b)
-    )
+    most = UNROLL_WIDE if t.p.wide > 1 else UNROLL_PRODUCT
+    large = any(isinstance(x, Pull) and (not x.parameter or x.size > most) for x in (a, b))
     if not large:
         A = np.transpose(t.arrays.explode(a), (*ba, *fa, *ca))
         B = np.transpose(t.arrays.explode(b), (*bb, *fb, *cb))
@@ -246,6 +248,9 @@ def _product(p: Program, A: np.ndarray, B: np.ndarray, type: str) -> np.ndarray:
     dead = {zero, p.const(-0.0, type)} if type[0] == "f" else {zero}
     out = np.empty((n, rows, cols), dtype=np.int64)
     for k in range(n):
+        if type[0] == "f" and (wide := product(p, A[k], B[k])) is not None:
+            out[k] = wide
+            continue
         right = [[(j, x) for j, x in enumerate(r) if x not in dead] for r in B[k].tolist()]
         for i, row in enumerate(A[k].tolist()):
             for c, column in enumerate(right):

@@ -48,8 +48,8 @@ def type_of(aval: Any) -> str:
 class Interpreter:
     """Evaluates jaxprs into one program."""
 
-    def __init__(self) -> None:
-        self.p = Program()
+    def __init__(self, wide: int = 1) -> None:
+        self.p = Program(wide)
         self.arrays = Arrays(self.p)
         # Large constants become inputs that all lanes share.
         self.constants: list[np.ndarray] = []

@@ -13,12 +13,13 @@ import numpy as np
 from graftsim.identify.result import Iteration
 from graftsim.report.numbers import decimal, rounded
 
-INK, MUTED, LINE, ACCENT = "#010203", "#020304", "#030405", "#040506"
-_COLOURS = {
+INK, MUTED, LINE, ACCENT, WARM = "#010203", "#020304", "#030405", "#040506", "#050607"
+COLOURS = {
     INK: "var(--fg)",
     MUTED: "var(--muted)",
     LINE: "var(--line)",
     ACCENT: "var(--after)",
+    WARM: "var(--before)",
 }
 NEGATIVE, POSITIVE = (0.13, 0.42, 0.75), (0.80, 0.29, 0.16)
 NUMBERED = 14
@@ -34,7 +35,7 @@ def convergence(history: tuple[Iteration, ...]) -> str:
     usable = np.isfinite(cost) & (cost > 0)
     if not usable.any():
         return ""
-    figure, axes = _figure(10.6, 3.0)
+    figure, axes = new_figure(10.6, 3.0)
     place = np.arange(len(history))
     stages = [i for i in place if i == 0 or history[i].stage != history[i - 1].stage]
     for first, end in zip(stages, [*stages[1:], len(history)], strict=True):
@@ -65,7 +66,7 @@ def convergence(history: tuple[Iteration, ...]) -> str:
     axes.set_ylabel("cost")
     axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     axes.grid(True, axis="y", color=LINE, linewidth=0.8)
-    return _svg(figure, "convergence")
+    return to_svg(figure, "convergence")
 
 
 def correlation(names: tuple[str, ...], matrix: np.ndarray) -> str:
@@ -75,7 +76,7 @@ def correlation(names: tuple[str, ...], matrix: np.ndarray) -> str:
     n = len(names)
     widest = max(map(len, names), default=1) * 0.078
     cell = min(0.62, max(0.17, 7.0 / max(n, 1)))
-    figure, axes = _figure(widest + cell * n + 0.4, widest * 0.62 + cell * n + 0.25)
+    figure, axes = new_figure(widest + cell * n + 0.4, widest * 0.62 + cell * n + 0.25)
     figure.subplots_adjust(
         left=(widest + 0.1) / figure.get_figwidth(),
         right=1 - 0.2 / figure.get_figwidth(),
@@ -108,15 +109,16 @@ def correlation(names: tuple[str, ...], matrix: np.ndarray) -> str:
     axes.set_ylim(n, 0)
     middle = np.arange(n) + 0.5
     size = 9.5 if n <= 30 else 7
-    axes.set_yticks(middle, [_plain(x) for x in names], fontsize=size)
-    axes.set_xticks(middle, [_plain(x) for x in names], fontsize=size, rotation=45, ha="right")
+    axes.set_yticks(middle, [plain(x) for x in names], fontsize=size)
+    axes.set_xticks(middle, [plain(x) for x in names], fontsize=size, rotation=45, ha="right")
     axes.tick_params(length=0)
     for side in axes.spines.values():
         side.set_visible(True)
-    return _svg(figure, "correlation", scale=True)
+    return to_svg(figure, "correlation", scale=True)
 
 
-def _figure(width: float, height: float):
+def new_figure(width: float, height: float):
+    """A figure (inches) and its axes, in the stand-in colours."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
@@ -135,7 +137,7 @@ def _figure(width: float, height: float):
     return figure, axes
 
 
-def _svg(figure, salt: str, *, scale: bool = False) -> str:
+def to_svg(figure, salt: str, *, scale: bool = False) -> str:
     """The figure as an element for a page, without prologue, in the page's colours and font."""
     from matplotlib import rc_context
 
@@ -150,7 +152,7 @@ def _svg(figure, salt: str, *, scale: bool = False) -> str:
     used = set(re.findall(r"(?:#|url\(#)([\w-]+)", text))
     text = re.sub(r' id="([\w.-]+)"', lambda m: m[0] if m[1] in used else "", text)
     text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
-    for colour, variable in _COLOURS.items():
+    for colour, variable in COLOURS.items():
         text = text.replace(colour, variable)
     size = figure.get_figwidth() * 100
     style = f"width:{size:.0f}px;max-width:100%;height:auto" if scale else "width:100%;height:auto"
@@ -159,6 +161,6 @@ def _svg(figure, salt: str, *, scale: bool = False) -> str:
     ).replace(f' height="{figure.get_figheight() * 72:g}pt"', "", 1)
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name that Matplotlib does not take for mathematics."""
     return name.replace("$", r"\$")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from graftsim.identify.findings import Discovery
 from graftsim.identify.result import Result
-from graftsim.report import curves, figures, series, tables
+from graftsim.report import curves, discovery, figures, grafts, series, tables
 from graftsim.report.numbers import duration, times
 from graftsim.report.words import KNOWN, headline, relative
 from graftsim.viewer.libraries import template
@@ -26,17 +27,18 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Extras:
-    """What stands on the page beside the result: the replay, and news of the robot's file."""
+    """What stands on the page beside the result: the replay, and news of the other files."""
 
     replay: ReplayPage | None = None
     replay_note: str = ""
     robot: bool = False
     robot_note: str = ""
     not_expressed: tuple[str, ...] = ()
+    weights: bool = False
 
 
-def render(result: Result, extras: Extras | None = None) -> str:
-    """The page as HTML that needs no other file."""
+def render(result: Result, extras: Extras | None = None, found: Discovery | None = None) -> str:
+    """The page as HTML that needs no other file; a discovery stands at its top."""
     extras = extras or Extras()
     recordings, omitted = _recordings(result)
     names = tuple(r.name for r in result.parameters)
@@ -47,7 +49,10 @@ def render(result: Result, extras: Extras | None = None) -> str:
         "model": result.model.name,
         "summary": repr(result.model),
         "notes": result.model.notes,
-        "headline": headline(result),
+        "headline": headline(result) if found is None else discovery.head(found),
+        "discovery": discovery.section(found) if found is not None else None,
+        # The curves of a discovery's networks stand beside their formulas.
+        "grafts": grafts.section(result, curves=found is None),
         "facts": _facts(result),
         "warnings": result.warnings,
         "parameters": tables.parameters(result.parameters),

@@ -38,10 +38,10 @@ def headline(result: Result) -> Headline:
     if held:
         title, mood = _error_title("Held-out error", held, "heldout")
         sentences += _by_channel(held, "heldout", mood)
-        if train and mood != "good" and _mean_ratio(train, "train") > SAME:
+        if train and mood != "good" and mean_ratio(train, "train") > SAME:
             sentences.append(
                 f"On the windows it was fitted to, the error fell "
-                f"{times(_mean_ratio(train, 'train'))} times: what the fit learnt there does not "
+                f"{times(mean_ratio(train, 'train'))} times: what the fit learnt there does not "
                 "carry over to windows it has not seen."
             )
     elif train:
@@ -87,7 +87,7 @@ def relative(row: ParameterRow) -> float:
 
 
 def _error_title(what: str, rows: list[ErrorRow], which: str) -> tuple[str, str]:
-    mean = _mean_ratio(rows, which)
+    mean = mean_ratio(rows, which)
     mood = "good" if mean > SAME else "flat" if mean >= 1 / SAME else "bad"
     verb = {"good": "fell", "flat": "hardly changed", "bad": "rose"}[mood]
     if len(rows) > 1:
@@ -122,7 +122,7 @@ def _by_channel(rows: list[ErrorRow], which: str, mood: str) -> list[str]:
     return found
 
 
-def _mean_ratio(rows: list[ErrorRow], which: str) -> float:
+def mean_ratio(rows: list[ErrorRow], which: str) -> float:
     """Geometric mean over the channels, which have different units."""
     ratios = [ratio(getattr(r, f"{which}_before"), getattr(r, f"{which}_after")) for r in rows]
     logs = [math.log(min(max(r, 1e-12), 1e12)) for r in ratios if not math.isnan(r)]

@@ -1,13 +1,15 @@
-"""Writing a report's folder: report.html, fit.json, robot.xml."""
+"""Writing a report's folder: report.html, fit.json, robot.xml, grafts.safetensors."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graftsim.errors import FileError, GraftsimError
+from graftsim.identify.findings import Discovery
 from graftsim.identify.result import Result
 from graftsim.report.page import Extras, render
 from graftsim.viewer.files import write_atomically
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
     from graftsim.viewer import ReplayPage
 
 
-def write_report(result: Result, folder: str | Path) -> Path:
+def write_report(result: Result, folder: str | Path, discovery: Discovery | None = None) -> Path:
     """Write `report.html`, `fit.json` and `robot.xml` into a folder; returns the page's path.
 
-    The page holds all it shows and asks no network for anything. Each file is put in place whole.
+    Grafts go to `grafts.safetensors`, and a discovery to the top of the page. The page holds all it
+    shows and asks no network for anything. Each file is put in place whole.
     Without viser the 3-D replay is left out, and the page says so.
 
     Raises GraftsimError: Matplotlib or Jinja is not installed; FileError: the folder is a file.
@@ -30,7 +33,10 @@ def write_report(result: Result, folder: str | Path) -> Path:
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file; a report needs the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    _in_place(folder / "fit.json", result.save_json)
+    numbers = result.as_json() if discovery is None else discovery.as_json()
+    text = json.dumps(numbers, indent=2, allow_nan=False) + "\n"
+    write_atomically(folder / "fit.json", text)
+    weights = _write_grafts(result, folder / "grafts.safetensors")
     lost, robot_note = _write_robot(result, folder / "robot.xml")
     replay, replay_note = _replay(result)
     extras = Extras(
@@ -39,8 +45,9 @@ def write_report(result: Result, folder: str | Path) -> Path:
         robot=not robot_note,
         robot_note=robot_note,
         not_expressed=tuple(lost),
+        weights=weights,
     )
-    return write_atomically(folder / "report.html", render(result, extras))
+    return write_atomically(folder / "report.html", render(result, extras, discovery))
 
 
 def _in_place(target: Path, write: Any) -> Any:
@@ -52,6 +59,17 @@ def _in_place(target: Path, write: Any) -> Any:
     finally:
         partial.unlink(missing_ok=True)
     return outcome
+
+
+def _write_grafts(result: Result, target: Path) -> bool:
+    """Save the trained grafts; False when there are none. An old file does not stay."""
+    target.unlink(missing_ok=True)
+    if result.simulator.grafts is None:
+        return False
+    from graftsim.graft.store import save_grafts
+
+    save_grafts(result.simulator, target)
+    return True
 
 
 def _write_robot(result: Result, target: Path) -> tuple[list[str], str]:

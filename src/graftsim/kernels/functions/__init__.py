@@ -46,7 +46,7 @@ FUNCTIONS: dict[str, ListFunction] = {
     "logistic": _each(exponential.logistic),
     "sinh": _each(exponential.sinh),
     "cosh": _each(exponential.cosh),
-    "tanh": _each(exponential.tanh),
+    "tanh": exponential.tanh,
     "log": _each(logarithm.log),
     "log1p": _each(logarithm.log1p),
     "asinh": _each(logarithm.asinh),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from graftsim.kernels.functions.constants import parts
-from graftsim.kernels.functions.real import Real
+from graftsim.kernels.functions.real import Real, reciprocals
+from graftsim.kernels.functions.tables import TABLES
+from graftsim.kernels.program import Program
 
 
 def reduce(m: Real, x: int, offset: int) -> tuple[int, int, int, int]:
@@ -83,14 +85,37 @@ def logistic(m: Real, x: int) -> int:
     return m.mul(m.div(1.0, m.add(total, m.fma(power, q, rest))), scale)
 
 
-def tanh(m: Real, x: int) -> int:
-    """x + x z P(z) below 0.55, else 1 - 2 / (exp 2|x| + 1). Within 1.5 ulp."""
-    a = m.abs(x)
-    z = m.mul(a, a)
-    small = m.fma(m.mul(a, z), m.poly("tanh", z, m.mul(z, z)), a)
-    q, power = _less_one(m, m.below(m.add(a, a), m.pick(20.0, 40.0)), m.bias)
-    large = m.sub(1.0, m.div(2.0, m.fma(power, q, m.add(power, 1.0))))
-    return m.signed(m.where(m.lt(a, 0.55), small, large), x)
+def tanh(p: Program, xs: list[int]) -> list[int]:
+    """h / (h + 1) with h = (exp 2|x| - 1) / 2. Within 1.97 ulp."""
+    if not xs:
+        return []
+    m = Real(p, p.type(xs[0]))
+    hs = [_half_expm1_of_twice(m, m.abs(x)) for x in xs]
+    # The denominator of NaN is one: a neighbour shares the division.
+    ds = [m.add(h, 1.0) for h in hs]
+    inverses = reciprocals(m, [m.where(m.gt(d, 1.0), d, 1.0) for d in ds])
+    return [_tanh(m, *each) for each in zip(xs, hs, inverses, strict=True)]
+
+
+def _tanh(m: Real, x: int, h: int, inverse: int) -> int:
+    """The quotient and what it lacks, in which the rounding of h + 1 has no part."""
+    y = m.mul(h, inverse)
+    rest = m.fma(h, m.sub(1.0, y), m.neg(y))
+    return m.signed(m.fma(rest, inverse, y), x)
+
+
+def _half_expm1_of_twice(m: Real, a: int) -> int:
+    """a = k ln 2 / 2 + s, where only float64 needs more of ln 2 / 2 than one float has."""
+    a = m.below(a, m.pick(9.1, 19.1))
+    k, bits = m.nearest(a, 2 / math.log(2), m.bias)
+    high, low = parts("ln2", m.type, 2, 0.5)
+    s = m.fma(k, -high, a)
+    square = m.mul(s, s)
+    doubled = [c * 2.0 ** (i + 1) for i, c in enumerate(TABLES["exp"][m.type])]
+    p = m.horner(doubled, s, None if m.single else square)
+    q = m.fma(square, p, s) if m.single else m.add(s, m.fma(square, p, m.mul(k, -low)))
+    power = m.real(m.left(bits, m.mantissa))
+    return m.fma(q, power, m.fma(power, 0.5, -0.5))
 
 
 def _hyperbolic(m: Real, x: int) -> tuple[int, int, int, int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 from graftsim.kernels.functions.tables import TABLES
 from graftsim.kernels.program import Program
@@ -166,3 +167,24 @@ class Real:
         """2^mantissa + a - less as a float, for a whole number 0 <= a < 2^mantissa."""
         power = self.bits_of(2.0**self.mantissa)
         return self.sub(self.real(self.p.bor(a, self.integer(power))), less)
+
+
+def reciprocals(m: Real, ds: Sequence[int]) -> list[int]:
+    """1 / d of each, within 1.6 ulp, by one division for two: none takes longer.
+
+    All are finite, and so are their products.
+    """
+    out = [0] * len(ds)
+    waiting: dict[Any, int] = {}
+    for i, d in enumerate(ds):
+        # Only of those that are computed together, so that nothing is drawn into a loop.
+        place = id(m.p.regions[d]), m.p.uniform[d]
+        j = waiting.pop(place, None)
+        if j is None:
+            waiting[place] = i
+            continue
+        both = m.div(1.0, m.mul(d, ds[j]))
+        out[i], out[j] = m.mul(both, ds[j]), m.mul(both, d)
+    for i in waiting.values():
+        out[i] = m.div(1.0, ds[i])
+    return out

@@ -1,0 +1,53 @@
+"""Groups of options that several commands take."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+import tyro
+
+from graftsim.cli.options import Base, Flag, IntegratorName, Strings, shown
+
+
+class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options on the recordings."""
+
+    columns: Annotated[Strings, shown("CHANNEL=COLUMN...")] = ()
+    """Channels by column, 'joint.q[elbow]=pos2' or with a unit 'joint.q[elbow]=pos2:deg'."""
+    sensors: Annotated[Strings, shown("CHANNEL...")] = ()
+    """Channels to explain; default: all that a sensor explains, commands excepted."""
+    noise: Annotated[Strings, shown("CHANNEL=STD...")] = ()
+    """Sensor noise, 'joint.q[elbow]=0.001'; default: estimated from the data."""
+    missing: Literal["error", "gap"] = "error"
+    """Empty or non-finite cells of a log: refuse them, or leave a gap."""
+    heldout: Annotated[Strings, shown("LOG...")] = ()
+    """Recordings kept for judgement; default: the end of each recording."""
+    holdout: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.25
+    """Share of each recording that is held out when --heldout is not given."""
+
+
+class SimulationOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options on the model and how it is simulated."""
+
+    start: Annotated[Strings, shown("SELECTOR=VALUE...")] = ()
+    """Starting values, 'joint.damping[*]=0.1', instead of the robot file's."""
+    dt: Annotated[float | None, shown("S")] = None
+    """Simulation step; default: the logs' sample interval, at most 5 ms."""
+    substeps: Annotated[int | None, shown("N")] = None
+    """Integrator steps in each dt; default: 1 for rk4, else so many that a step is at most 1 ms."""
+    integrator: IntegratorName = "implicit_damping"
+    """rk4 is the most exact for smooth systems; implicit_damping stands any friction."""
+    base: Base = "auto"
+    """Of a URDF: whether its root is fixed to the world or floats."""
+    repair_inertia: Flag = False
+    """Mend impossible inertias of a URDF instead of refusing the file."""
+
+
+class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options on the comparison with the data."""
+
+    horizon: Annotated[float | None, shown("S")] = None
+    """Length of the windows that are simulated; default: 0.5 s, shorter for short logs."""
+    initial: Literal["free", "measured"] = "free"
+    """Whether the initial state of each window is fitted or taken from the data."""

@@ -1,0 +1,76 @@
+"""What fits and discoveries start from: a simulator and recordings, read as the options say."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from graftsim.cli import setup
+from graftsim.cli.groups import DataOptions, SimulationOptions
+from graftsim.cli.options import assignments, number
+from graftsim.engine import Simulator
+from graftsim.errors import GraftsimWarning
+from graftsim.io.logs import read_recordings
+from graftsim.io.recording import Recording
+
+
+class Inputs(NamedTuple):
+    """Simulator, recordings, and options of `Problem` about the data."""
+
+    simulator: Simulator
+    recordings: list[Recording]
+    options: dict[str, Any]
+
+
+def read(
+    robot: str,
+    logs: tuple[str, ...],
+    data: DataOptions,
+    simulation: SimulationOptions,
+    tables: Mapping[str, Any],
+    console: Console,
+) -> Inputs:
+    """Read robot and recordings, and say on the console what is in them."""
+    model = setup.load_model(robot, simulation.base, simulation.repair_inertia)
+    start = dict(tables.get("start", {})) | assignments(simulation.start, "--start")
+    model = setup.set_values(model, start)
+    columns = setup.columns_from(data.columns, tables.get("columns"))
+    recordings = read_recordings(logs, columns, missing=data.missing)
+    heldout: list[Recording] = []
+    if data.heldout:
+        heldout = read_recordings(data.heldout, columns, missing=data.missing)
+    console.print(f"{model}", soft_wrap=True)
+    for recording in (*recordings, *heldout):
+        summary = f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}"
+        console.print(summary, soft_wrap=True)
+    dt = simulation.dt or setup.default_dt(recordings)
+    simulator = Simulator(
+        model,
+        dt,
+        integrator=setup.INTEGRATORS[simulation.integrator](),
+        substeps=simulation.substeps or setup.default_substeps(dt, simulation.integrator),
+    )
+    noise = dict(tables.get("noise", {})) | {
+        k: number(v, f"noise of {k}") for k, v in assignments(data.noise, "--noise").items()
+    }
+    options = {
+        "sensors": tables.get("sensors") or data.sensors or None,
+        "noise": noise,
+        "holdout": data.holdout,
+        "heldout": heldout,
+    }
+    return Inputs(simulator, recordings, options)
+
+
+@contextmanager
+def shown_warnings(console: Console) -> Iterator[None]:
+    """Warnings of graftsim inside are printed as lines at the end."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GraftsimWarning)
+        yield
+    for warning in caught:
+        console.print(f"warning: {warning.message}", style="yellow", soft_wrap=True)
