@@ -57,7 +57,7 @@ def discover(
     """
     criteria = criteria or Criteria()
     blueprint, targets = _library(simulator, candidates)
-    options = {"growth": (1.0,)} | options
+    options = {"growth": (0.2, 1.0)} | options
     # Grafts that the simulator has already are part of what is known, and stay as they are.
     library = simulator.graft(blueprint)
     problem = Problem(library, recordings, free, **{**options, "train": tuple(targets)})
@@ -89,8 +89,8 @@ def discover(
         return Discovery((), result, costs, **facts)
     progress("fitting networks")
     result, network_cost, labels, groups = _networks(
-        simulator, recordings, free, options, found, targets, network or MLP(8, 8, signs=True), seed, criteria,
-        progress,
+        simulator, recordings, free, options, found, targets,
+        network or MLP(8, 8, signs=True), seed, criteria, progress,
     )  # fmt: skip
     progress("looking for a formula")
     formula = find_formula(problem, groups, found.theta)

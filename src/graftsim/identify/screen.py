@@ -5,6 +5,8 @@ with weight zero. One Gauss-Newton linearisation of the fit then says, for every
 (variable, input), how much of the remaining misfit it would take away, initial states and free
 parameters adjusting: a score test (Rao 1948). The best group is fitted in earnest, and kept if it
 is significant on the fitted windows and lowers the held-out cost; then the rest is asked again.
+Short windows come first: over long ones a model that lacks something leaves the track, and a
+linearisation there says little.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from graftsim.optim.least_squares import (
 )
 
 ITERATIONS = 15
+TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,9 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Screened:
-    """Groups kept, parameters with them, all steps, held-out costs by window, first and last."""
+    """Groups kept, parameters with them, all steps; held-out costs by window of the last horizon,
+    without any group and with those kept.
+    """
 
     groups: tuple[Group, ...]
     theta: np.ndarray
@@ -84,81 +89,114 @@ def screen(
     Raises ProblemError: nothing is held out, or the start cannot be simulated.
     """
     p = problem.parameters
-    windows = problem.windows(problem.train, problem.horizons[-1])
-    compiled = compile_windows(problem, windows)
-    held = Heldout(problem, problem.windows(problem.heldout, problem.horizons[-1]))
-    samples = float(sum(m.sum() for m in windows.mask))
-
-    def fit(theta: np.ndarray, local: np.ndarray, kept: list[int]) -> Point:
-        off = (p.group >= 0) & ~np.isin(p.group, kept)
-        start = Point(np.where(off, 0.0, theta), local, np.inf, 1e-3)
-        options = LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5)
-        bounds = problem.bounds_of(theta, zero=off)
-        return levenberg_marquardt(compiled.residual, compiled.jacobian, start, bounds, options)
-
-    kept: list[int] = []
-    point = fit(p.start, np.zeros((len(windows), problem.nlocal)), kept)
-    cost = first = held.cost(point.theta)
-    first_cost = point.cost
+    theta, kept = p.start, []
     steps: list[Step] = []
-    refused: set[int] = set()
     scores: dict[Group, float] = {}
-    while len(kept) < criteria.most:
-        gains = _gains(problem, compiled.jacobian(point.theta, point.local), point, kept)
-        freedom = max(samples - len(windows) * problem.nlocal - len(kept), 1.0)
-        if not scores:
-            scores = {p.groups[g]: gain for g, (gain, _) in gains.items()}
-        open_ = {g: x for g, x in gains.items() if g not in refused}
-        if not open_:
-            break
-        best = max(open_, key=lambda g: open_[g][0])
-        gain, rank = open_[best]
-        chance = min(1.0, len(p.groups) * _tail(gain, rank, point.cost, freedom))
+    first_cost: float | None = None
+    look: _Look | None = None
+    for horizon in problem.horizons:
+        look = _Look(problem, horizon, kept, theta)
+        if first_cost is None:
+            first_cost = look.point.cost
+            scores = {p.groups[g]: gain for g, (gain, _) in _gains(problem, look).items()}
+        _grow(problem, look, criteria, steps, lambda g, s: say(f"{name(p.groups[g])}: {s}"))
+        _prune(look, criteria)
+        theta, kept = look.point.theta, look.kept
+    assert look is not None and first_cost is not None
+    before = look.held.cost(look.fit([]).theta) if look.kept else look.cost
+    names = tuple(p.groups[g] for g in look.kept)
+    return Screened(
+        names,
+        look.point.theta,
+        look.point.local,
+        tuple(steps),
+        before,
+        look.cost,
+        scores,
+        first_cost,
+    )
+
+
+class _Look:
+    """The fit at one horizon: groups kept, point, and held-out cost by window."""
+
+    def __init__(
+        self, problem: Problem, horizon: float, kept: list[int], theta: np.ndarray
+    ) -> None:
+        self.problem = problem
+        windows = problem.windows(problem.train, horizon)
+        self.compiled = compile_windows(problem, windows)
+        self.held = Heldout(problem, problem.windows(problem.heldout, horizon))
+        samples = float(sum(m.sum() for m in windows.mask))
+        self.freedom = max(samples - len(windows) * problem.nlocal, 1.0)
+        self.kept = list(kept)
+        resting = np.zeros((len(windows), problem.nlocal))
+        self.point = Point(theta, resting, np.inf, 1e-3)
+        self.point = self.fit(self.kept)
+        self.cost = self.held.cost(self.point.theta)
+
+    def fit(self, kept: list[int]) -> Point:
+        """From the present point, with these groups and no others."""
+        p = self.problem.parameters
+        off = (p.group >= 0) & ~np.isin(p.group, kept)
+        start = Point(np.where(off, 0.0, self.point.theta), self.point.local, np.inf, 1e-3)
+        options = LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5)
+        bounds = self.problem.bounds_of(self.point.theta, zero=off)
+        c = self.compiled
+        return levenberg_marquardt(c.residual, c.jacobian, start, bounds, options)
+
+
+def _grow(
+    problem: Problem,
+    look: _Look,
+    criteria: Criteria,
+    steps: list[Step],
+    say: Callable[[int, str], None],
+) -> None:
+    """Keep the best group, again and again, while it is worth it."""
+    p = problem.parameters
+    refused: set[int] = set()
+    while len(look.kept) < criteria.most:
+        gains = {g: x for g, x in _gains(problem, look).items() if g not in refused}
+        if not gains:
+            return
+        best = max(gains, key=lambda g: gains[g][0])
+        gain, rank = gains[best]
+        chance = min(1.0, len(p.groups) * _tail(gain, rank, look.point.cost, look.freedom))
         if chance > criteria.level:
-            steps.append(_step(p.groups[best], gain, chance, cost, None, False))
-            break
-        trial = fit(point.theta, point.local, [*kept, best])
-        after = held.cost(trial.theta)
-        mean, error = compare(cost, after)
+            steps.append(_step(p.groups[best], gain, chance, look.cost, None, False))
+            return
+        trial = look.fit([*look.kept, best])
+        after = look.held.cost(trial.theta)
+        mean, error = compare(look.cost, after)
         good = mean > max(criteria.errors * error, criteria.share)
-        steps.append(_step(p.groups[best], gain, chance, cost, after, good))
-        say(f"{name(p.groups[best])}: {'kept' if good else 'not kept'}")
+        steps.append(_step(p.groups[best], gain, chance, look.cost, after, good))
+        say(best, "kept" if good else "not kept")
         if good:
-            kept.append(best)
-            point, cost = trial, after
+            look.kept, look.point, look.cost = [*look.kept, best], trial, after
             refused = set()
         else:
             refused.add(best)
             # What promises most does not carry over: a few more, then it is enough.
-            if len(refused) >= 3:
-                break
-    kept, point, cost = _prune(fit, held, kept, point, cost, criteria)
-    names = tuple(p.groups[g] for g in kept)
-    return Screened(names, point.theta, point.local, tuple(steps), first, cost, scores, first_cost)
+            if len(refused) >= TRIES:
+                return
 
 
-def _prune(fit, held, kept, point, cost, criteria):
+def _prune(look: _Look, criteria: Criteria) -> None:
     """Take out again what later groups have made unnecessary."""
-    for group in list(kept):
-        if len(kept) == 1:
-            break
-        rest = [g for g in kept if g != group]
-        trial = fit(point.theta, point.local, rest)
-        without = held.cost(trial.theta)
-        mean, error = compare(without, cost)
+    for group in list(look.kept):
+        rest = [g for g in look.kept if g != group]
+        trial = look.fit(rest)
+        without = look.held.cost(trial.theta)
+        mean, error = compare(without, look.cost)
         if mean <= max(criteria.errors * error, criteria.share):
-            kept, point, cost = rest, trial, without
-    return kept, point, cost
+            look.kept, look.point, look.cost = rest, trial, without
 
 
-def _gains(
-    problem: Problem,
-    linear: tuple[np.ndarray, np.ndarray, np.ndarray],
-    point: Point,
-    kept: list[int],
-) -> dict[int, tuple[float, float]]:
+def _gains(problem: Problem, look: _Look) -> dict[int, tuple[float, float]]:
     """For each group not kept: decrease of cost if it were freed, and its effective rank."""
-    p = problem.parameters
+    p, point, kept = problem.parameters, look.point, look.kept
+    linear = look.compiled.jacobian(point.theta, point.local)
     bounds = problem.bounds_of(point.theta)
     n = normal_equations(*linear, point.theta, point.local, bounds)
     S, g = n.A, n.g

@@ -88,7 +88,7 @@ def _limits(curve: Curve, formula: np.ndarray | None) -> tuple[float, float]:
     if len(band):
         low = max(min(low, float(band.min())), low - 2 * span)
         high = min(max(high, float(band.max())), high + 2 * span)
-    margin = 0.06 * (high - low)
+    margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
 
 
