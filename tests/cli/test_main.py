@@ -27,10 +27,12 @@ def fresh(*args):
     [
         (["--help"], 0),
         (["fit", "--help"], 0),
+        (["discover", "--help"], 0),
         (["inspect", "--help"], 0),
         (["simulate", "--help"], 0),
         (["fit", "--iteration", "3"], 2),
         (["fit"], 2),
+        (["discover"], 2),
         (["simulate"], 2),
     ],
 )

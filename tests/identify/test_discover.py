@@ -1,6 +1,7 @@
 """Discovery: what is missing is found with its row and input, and nothing where nothing is."""
 
 import json
+from types import SimpleNamespace
 
 import jax.numpy as jnp
 import machines
@@ -147,6 +148,8 @@ def test_wrong_candidates_are_named():
         gs.discover(
             simulator(), first, **options | {"candidates": {"joint.tau[knee]": ("joint.qd",)}}
         )
+    with pytest.raises(gs.ProblemError, match="without memory"):
+        gs.discover(simulator(), first, **options | {"network": gs.GRU(2)})
     with pytest.raises(gs.ProblemError, match="no candidate"):
         gs.discover(simulator(), first, **options | {"candidates": {}})
 
@@ -193,12 +196,18 @@ def test_score_test_is_calibrated():
     used = (np.abs(J_l).max(-1) > 0).reshape(-1) | (np.abs(r).reshape(-1) > 0)
     samples, rng = float(used.sum()), np.random.default_rng(0)
     freedom = samples - basis.shape[1]
+
+    def linear(left):
+        """The fit, if it were linear, with this noise."""
+        return SimpleNamespace(jacobian=lambda theta, local: (left, J_t, J_l))
+
     groups, single, least = len(problem.parameters.groups), [], []
     for _ in range(300):
         noise = rng.normal(size=w * m) * used
         left = (noise - basis @ (basis.T @ noise)).reshape(w, m)
         point = Point(theta, local, 0.5 * float(np.sum(left**2)), 1e-3)
-        gains = _gains(problem, (left, J_t, J_l), point, [])
+        look = SimpleNamespace(point=point, kept=[], compiled=linear(left))
+        gains = _gains(problem, look)
         chances = [_tail(gain, rank, point.cost, freedom) for gain, rank in gains.values()]
         single += chances
         least.append(groups * min(chances))

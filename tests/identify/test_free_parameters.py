@@ -153,7 +153,6 @@ def test_default_domains_are_what_physics_allows():
 @pytest.mark.parametrize(
     ("free", "parts"),
     [
-        ({}, ["Nothing is free", "joint.damping"]),
         (
             {"joint.damping[elbow]": Positive()},
             ["joint.damping[elbow]", "selects nothing", "hinge"],

@@ -8,7 +8,7 @@ import pytest
 
 import zoo
 from graftsim import Channel, Positive, Problem, Recording, Unbounded
-from graftsim.identify.residuals import as_data, compile_residuals, huber, read_along, simulate
+from graftsim.identify.residuals import Compiled, as_data, huber, read_along, simulate
 from graftsim.identify.windows import cut
 
 
@@ -32,7 +32,7 @@ def posed():
     )
     windows = problem.windows(problem.train, problem.horizon)
     data = as_data(windows, problem.sigma, np.float64)
-    compiled = compile_residuals(problem.setup, problem.parameters, data, None, problem.nlocal)
+    compiled = Compiled(problem.setup, problem.parameters, data, None, problem.nlocal)
     return problem, windows, data, compiled
 
 
@@ -61,7 +61,7 @@ def test_padding_carries_no_weight(posed):
             jnp.where(m[..., None], v, 1e3) for m, v in zip(windows.mask, data.value, strict=True)
         )
     )
-    compiled = compile_residuals(problem.setup, problem.parameters, spoiled, None, problem.nlocal)
+    compiled = Compiled(problem.setup, problem.parameters, spoiled, None, problem.nlocal)
     r, J_t, J_l = compiled.jacobian(problem.parameters.start, np.zeros((len(windows), 2)))
     n = windows.time[0].shape[1]
     assert (r[:, n:][~windows.mask[1]] == 0).all()

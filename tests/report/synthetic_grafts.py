@@ -111,10 +111,10 @@ def discovery(**changes):
     finding = Finding("joint.tau_passive[shoulder]", (x,), one.label, one, terms, 9e4, 110.0)
     nan = float("nan")
     steps = (
-        Step(kept, 9e5, 0.0, 9e4, 120.0, 0.2, True),
-        Step(groups[3], 40.0, 1e-7, 120.0, 119.0, 0.02, False),
-        Step(groups[5], 30.0, 1e-5, 120.0, 131.0, 0.02, False),
-        Step(groups[6], 9.0, 0.02, 120.0, nan, nan, False),
+        Step(kept, 9e5, 0.0, 9e4, 120.0, 0.2, True, 0.5, 100.0, 1e6),
+        Step(groups[3], 40.0, 1e-7, 120.0, 119.0, 0.02, False, 0.5, 100.0, 1e5),
+        Step(groups[5], 30.0, 1e-5, 120.0, 131.0, 0.02, False, 0.5, 100.0, 1e5),
+        Step(groups[6], 9.0, 0.02, 120.0, nan, nan, False, 0.5, 100.0, 1e5),
     )
     fields = {
         "findings": (finding,),

@@ -17,7 +17,7 @@ import numpy as np
 
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError
-from graftsim.graft import MLP, Blueprint, Graft, Library, Specification
+from graftsim.graft import GRU, MLP, Blueprint, Graft, Library, Specification
 from graftsim.identify.findings import Discovery, Finding
 from graftsim.identify.fit import fit
 from graftsim.identify.formula import Formula, find_formula
@@ -53,9 +53,14 @@ def discover(
     positions and velocities, and each actuator's torque with itself. network: what is grafted
     where something is missing. options: as for `Problem`. progress: called with a line of text.
 
-    Raises ProblemError: nothing is held out, or no candidate is left.
+    Raises ProblemError: nothing or too little is held out, no candidate is left, a network with
+    memory.
     """
     criteria = criteria or Criteria()
+    if isinstance(network, GRU):
+        raise ProblemError(
+            "Discovery draws what its networks learned: it needs some without memory, MLP(8, 8)."
+        )
     blueprint, targets = _library(simulator, candidates)
     options = {"growth": (0.2, 1.0)} | options
     # Grafts that the simulator has already are part of what is known, and stay as they are.

@@ -14,14 +14,14 @@ from graftsim.identify import diagnose, gradient, judge
 from graftsim.identify.checkpoint import Checkpoint
 from graftsim.identify.grafted import summarise
 from graftsim.identify.problem import Problem
-from graftsim.identify.residuals import Compiled, as_data, compile_residuals
+from graftsim.identify.residuals import Compiled, as_data
 from graftsim.identify.result import Iteration, ParameterRow, Result
+from graftsim.identify.solve import solve
 from graftsim.identify.windows import Windows
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.least_squares import (
     LevenbergMarquardt,
     Point,
-    levenberg_marquardt,
 )
 from graftsim.optim.sparsity import SparseGroupLasso
 
@@ -106,9 +106,7 @@ def fit(
         if point.outcome in ("", "iteration limit"):
             point = replace(point, outcome="")
             if isinstance(solver, LevenbergMarquardt):
-                point = levenberg_marquardt(
-                    compiled.residual, compiled.jacobian, point, bounds, solver, after
-                )
+                point = solve(compiled, point, bounds, solver, after)
             else:
                 point = gradient.minimise(problem, stage_windows, point, bounds, solver, after)
         theta = point.theta
@@ -152,15 +150,14 @@ def stages_of(problem: Problem) -> list[tuple[float, bool]]:
 def compile_windows(problem: Problem, windows: Windows) -> Compiled:
     """Residual functions of a set of windows."""
     data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-    return compile_residuals(
-        problem.setup, problem.parameters, data, problem.huber_width, problem.nlocal
-    )
+    return Compiled(problem.setup, problem.parameters, data, problem.huber_width, problem.nlocal)
 
 
 def _check_start(
     problem: Problem, compiled: Compiled, windows: Windows, theta: np.ndarray, local: np.ndarray
 ) -> None:
-    r, J_t, _ = compiled.jacobian(theta, local)
+    physical = np.flatnonzero(problem.parameters.physical)
+    r, J_t, _ = compiled.jacobian(theta, local, physical)
     bad = ~np.isfinite(r).all(1) | ~np.isfinite(J_t).all((1, 2))
     if bad.any():
         i = int(np.argmax(bad))
@@ -170,9 +167,9 @@ def _check_start(
             f"({problem.horizons[0]:.3g} s long). Try a smaller dt, implicit damping, or other "
             "starting values."
         )
-    # The first layers of a network have no effect before its last one has moved.
-    sizes = np.where(problem.parameters.physical, np.abs(J_t).max((0, 1)), 1.0)
-    unused = [n for n, s in zip(problem.parameters.names, sizes, strict=True) if s == 0]
+    # Weights are not asked: of a new network, only the last layer has an effect yet.
+    names = [problem.parameters.names[i] for i in physical]
+    unused = [n for n, s in zip(names, np.abs(J_t).max((0, 1)), strict=True) if s == 0]
     if unused:
         raise ProblemError(
             f"No residual depends on {', '.join(unused)}. Leave it out, or add a sensor that "

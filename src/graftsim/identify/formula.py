@@ -19,12 +19,8 @@ from graftsim.identify import diagnose
 from graftsim.identify.fit import compile_windows
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
-from graftsim.optim.least_squares import (
-    LevenbergMarquardt,
-    Point,
-    levenberg_marquardt,
-    normal_equations,
-)
+from graftsim.identify.solve import solve
+from graftsim.optim.least_squares import LevenbergMarquardt, Point, normal_equations
 
 MOST = 3
 # So many standard deviations from zero a term is worth saying.
@@ -67,9 +63,8 @@ def find_formula(problem: Problem, groups: tuple[Group, ...], theta: np.ndarray)
     off = (p.group >= 0) & ~np.isin(np.arange(len(p)), inside)
 
     def fit(start: np.ndarray, zero: np.ndarray) -> Point:
-        return levenberg_marquardt(
-            compiled.residual,
-            compiled.jacobian,
+        return solve(
+            compiled,
             Point(
                 np.where(zero, 0.0, start), np.zeros((len(windows), problem.nlocal)), np.inf, 1e-3
             ),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from graftsim.identify.problem import Problem
-from graftsim.identify.residuals import as_data, derivatives, window_function
+from graftsim.identify.residuals import Compiled, as_data
 from graftsim.identify.windows import Windows
 from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
 
@@ -22,53 +20,49 @@ class Heldout:
     The unknowns of a window's initial state cost every model the same, so costs can be compared.
     """
 
-    def __init__(self, problem: Problem, windows: Windows) -> None:
+    def __init__(
+        self, problem: Problem, windows: Windows, compiled: Compiled | None = None
+    ) -> None:
+        """`compiled`: programs of other windows of the problem, used if they fit these too."""
         self.problem, self.windows = problem, windows
-        self.data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-        one = window_function(
-            problem.setup, problem.parameters, self.data, problem.huber_width, problem.nlocal
+        data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
+        shared = compiled.on(data) if compiled is not None else None
+        self.compiled = shared or Compiled(
+            problem.setup, problem.parameters, data, problem.huber_width, problem.nlocal
         )
-
-        def residual(theta: Any, local: Any, data: Any) -> Any:
-            return jax.vmap(one, (None, 0, 0))(theta, local, data)
-
-        def jacobian(theta: Any, local: Any, data: Any) -> Any:
-            def f(_: Any, l: Any, w: Any) -> Any:
-                return one(theta, l, w)
-
-            r, _, J = derivatives(f, jnp.zeros(0, theta.dtype), local, data)
-            return r, J
-
-        self._residual, self._jacobian = jax.jit(residual), jax.jit(jacobian)
-        self.samples = np.array(
-            [sum(m[i].sum() for m in windows.mask) for i in range(len(windows))]
-        )
+        self.samples = sum(mask.sum(1) for mask in windows.mask)
 
     def cost(self, theta: np.ndarray) -> np.ndarray:
         """Half the whitened sum of squares of each window; infinite where it is not finite."""
         local = np.zeros((len(self.windows), self.problem.nlocal))
-        dtype = self.problem.simulator.dt.dtype
-        numbers = jnp.asarray(theta, dtype)
         if local.shape[1]:
-            local = self._initial(numbers, local)
-        r = np.asarray(self._residual(numbers, jnp.asarray(local, dtype), self.data), float)
-        cost = 0.5 * np.sum(r * r, 1)
-        return np.where(np.isfinite(cost), cost, np.inf)
+            local = self._initial(theta, local)
+        r = self.compiled.residual(theta, local)
+        with np.errstate(over="ignore"):
+            cost = 0.5 * np.sum(r * r, 1)
+        return np.asarray(np.where(np.isfinite(cost), cost, np.inf))
 
-    def _initial(self, theta: Any, start: np.ndarray) -> np.ndarray:
+    def _initial(self, theta: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Displacements of the initial states that fit each window best."""
-        w = len(start)
+        none = np.zeros(0, int)
+
+        def lost(r: np.ndarray) -> np.ndarray:
+            return np.asarray(~np.isfinite(r).all(1))
+
+        def residual(_: np.ndarray, local: np.ndarray) -> np.ndarray:
+            r = np.array(self.compiled.residual(theta, local))
+            r[lost(r)] = 0.0
+            return r
 
         def jacobian(_: np.ndarray, local: np.ndarray) -> Any:
-            r, J = self._jacobian(theta, jnp.asarray(local, theta.dtype), self.data)
-            r, J = np.array(r, float), np.array(J, float)
-            lost = ~(np.isfinite(r).all(1) & np.isfinite(J).all((1, 2)))
-            r[lost], J[lost] = 0.0, 0.0
-            return r, np.zeros((w, r.shape[1], 0)), J
+            r, J_t, J = (np.array(x) for x in self.compiled.jacobian(theta, local, none))
+            away = lost(r) | ~np.isfinite(J).all((1, 2))
+            r[away], J[away] = 0.0, 0.0
+            return r, J_t, J
 
         empty = np.zeros(0)
         found = levenberg_marquardt(
-            lambda t, l: jacobian(t, l)[0],
+            residual,
             jacobian,
             Point(empty, start, np.inf, 1e-3),
             Bounded(empty, empty, empty, np.ones(0), self.problem.local_std),

@@ -188,7 +188,8 @@ class _Runner:
             def f(_: Any, l: Any, w: residuals.Data) -> Any:
                 return residual(setup, l, w)
 
-            r, _, J = residuals.derivatives(f, jnp.zeros(0, self.dtype), local, data)
+            nothing = jnp.zeros(0, self.dtype), jnp.zeros((0, 0), self.dtype)
+            r, _, J = residuals.derivatives(f, nothing[0], local, data, nothing[1])
             return r, J
 
         def predict(setup: Setup, local: Any, data: residuals.Data) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -159,6 +160,8 @@ def window_function(
 # Side by side, every pair of window and unknown has its own copy of all arguments: up to so many
 # numbers that is the fastest.
 SIDE_BY_SIDE = 1_000_000
+# Directions come in multiples of this, so that few programs serve any choice of parameters.
+DIRECTIONS = 8
 
 
 def derivatives(
@@ -166,79 +169,105 @@ def derivatives(
     x: Float[Array, " n"],
     local: Float[Array, "w s"],
     data: Data,
-) -> tuple[Float[Array, "w m"], Float[Array, "w m n"], Float[Array, "w m s"]]:
-    """Residuals f(x, local, window) of all windows, and their Jacobians, by forward mode.
+    directions: Float[Array, "k n"],
+) -> tuple[Float[Array, "w m"], Float[Array, "w m k"], Float[Array, "w m s"]]:
+    """Residuals f(x, local, window) of all windows, their derivatives along directions of x, and
+    their Jacobians by `local`; forward mode.
 
-    Windows or unknowns go side by side, whichever are more, the others one after the other; where
+    Windows or directions go side by side, whichever are more, the others one after the other; where
     there are few of both, all pairs go side by side.
     """
-    n, (w, s) = x.shape[0], local.shape
-    size = sum(leaf[0].size for leaf in jax.tree.leaves(data)) + n + s
+    k, (w, s) = directions.shape[0], local.shape
+    size = sum(leaf[0].size for leaf in jax.tree.leaves(data)) + x.shape[0] + s
+    dx = jnp.concatenate([directions, jnp.zeros((s, x.shape[0]), x.dtype)])
+    dl = jnp.concatenate([jnp.zeros((k, s), x.dtype), jnp.eye(s, dtype=x.dtype)])
 
-    def one_window(own: Array, window: Data) -> tuple[Array, Array]:
-        def g(y: Array) -> tuple[Array, Array]:
-            # Without local unknowns nothing empty is differentiated: XLA loses kernels over it.
-            r = f(y[:n], y[n:] if s else own, window)
-            return r, r
+    # Without local unknowns nothing empty is differentiated: XLA loses kernels over it.
+    def along(g: Callable[[Any, Any], Any], local: Any, dx: Any, dl: Any) -> Array:
+        if not s:
+            return jax.jvp(lambda x: g(x, local), (x,), (dx,))[1]
+        if not k:
+            return jax.jvp(lambda l: g(x, l), (local,), (dl,))[1]
+        return jax.jvp(g, (x, local), (dx, dl))[1]
 
-        J, r = jax.jacfwd(g, has_aux=True)(jnp.concatenate([x, own]) if s else x)
-        return r, J
+    def one_window(own: Array, window: Data) -> Array:
+        g = partial(_swap, f, window)
+        return jax.vmap(lambda dx, dl: along(g, own, dx, dl), out_axes=-1)(dx, dl)
 
-    if w * (n + s) * size <= SIDE_BY_SIDE:
-        r, J = jax.vmap(one_window)(local, data)
-    elif n + s > w:
-        r, J = jax.lax.map(lambda pair: one_window(*pair), (local, data))
+    def every(x: Array, local: Array) -> Array:
+        return jax.vmap(f, (None, 0, 0))(x, local, data)
+
+    r = every(x, local)
+    if not k + s:
+        J = jnp.zeros((*r.shape, 0), r.dtype)
+    elif w * (k + s) * size <= SIDE_BY_SIDE:
+        J = jax.vmap(one_window)(local, data)
+    elif k + s > w:
+        J = jax.lax.map(lambda pair: one_window(*pair), (local, data))
     else:
 
-        def every(x: Array, local: Array) -> Array:
-            return jax.vmap(f, (None, 0, 0))(x, local, data)
+        def column(pair: tuple[Array, Array]) -> Array:
+            return along(every, local, pair[0], jnp.broadcast_to(pair[1], local.shape))
 
-        def column(e: Array) -> Array:
-            if not s:
-                return jax.jvp(lambda y: every(y, local), (x,), (e,))[1]
-            moved = (e[:n], jnp.broadcast_to(e[n:], local.shape))
-            return jax.jvp(every, (x, local), moved)[1]
-
-        r = every(x, local)
-        J = jnp.moveaxis(jax.lax.map(column, jnp.eye(n + s, dtype=x.dtype)), 0, -1)
-    return r, J[..., :n], J[..., n:]
+        J = jnp.moveaxis(jax.lax.map(column, (dx, dl)), 0, -1)
+    return r, J[..., :k], J[..., k:]
 
 
-class Compiled(NamedTuple):
-    """Residuals and Jacobians over all windows, compiled; NumPy in and out."""
-
-    residual: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    jacobian: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+def _swap(f: Callable[[Any, Any, Data], Array], window: Data, x: Array, local: Array) -> Array:
+    return f(x, local, window)
 
 
-def compile_residuals(
-    setup: Setup, parameters: Parameters, data: Data, huber_width: float | None, nlocal: int
-) -> Compiled:
-    """Functions of (theta [p], local [w, s]) for the solver.
+class Compiled:
+    """Residuals and Jacobians over a set of windows, compiled; NumPy in and out."""
 
-    The Jacobian is forward mode: see `derivatives`.
-    """
-    dtype = setup.simulator.dt.dtype
-    one = window_function(setup, parameters, data, huber_width, nlocal)
+    def __init__(
+        self,
+        setup: Setup,
+        parameters: Parameters,
+        data: Data,
+        huber_width: float | None,
+        nlocal: int,
+    ) -> None:
+        self.data, self.dtype, self.size = data, setup.simulator.dt.dtype, len(parameters)
+        one = window_function(setup, parameters, data, huber_width, nlocal)
 
-    def residual(theta: Array, local: Array, data: Data) -> Array:
-        return jax.vmap(one, (None, 0, 0))(theta, local, data)
+        def residual(theta: Array, local: Array, data: Data) -> Array:
+            return jax.vmap(one, (None, 0, 0))(theta, local, data)
 
-    def jacobian(theta: Array, local: Array, data: Data) -> tuple[Array, Array, Array]:
-        return derivatives(one, theta, local, data)
+        self._residual = jax.jit(residual)
+        self._derivatives = jax.jit(partial(derivatives, one))
 
-    run_residual, run_jacobian = jax.jit(residual), jax.jit(jacobian)
+    def on(self, data: Data) -> Compiled | None:
+        """The same programs for other windows; None if those are of another form."""
+        if _forms(data) != _forms(self.data):
+            return None
+        other = copy.copy(self)
+        other.data = data
+        return other
 
-    def arrays(theta: np.ndarray, local: np.ndarray) -> tuple[Array, Array]:
-        return jnp.asarray(theta, dtype), jnp.asarray(local, dtype)
+    def residual(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
+        """Residuals [w, m] at theta [p] and local [w, s]."""
+        return np.asarray(self._residual(*self._arrays(theta, local), self.data), float)
 
-    def residual_np(theta: np.ndarray, local: np.ndarray) -> np.ndarray:
-        return np.asarray(run_residual(*arrays(theta, local), data), float)
-
-    def jacobian_np(
-        theta: np.ndarray, local: np.ndarray
+    def jacobian(
+        self, theta: np.ndarray, local: np.ndarray, active: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r, J_t, J_l = run_jacobian(*arrays(theta, local), data)
-        return np.asarray(r, float), np.asarray(J_t, float), np.asarray(J_l, float)
+        """Residuals [w, m], and Jacobians by theta [w, m, p] and local [w, m, s].
 
-    return Compiled(residual_np, jacobian_np)
+        active: [k] which entries of theta; the Jacobian is then [w, m, k].
+        """
+        which = np.arange(self.size) if active is None else active
+        k = len(which)
+        directions = np.zeros((-(-k // DIRECTIONS) * DIRECTIONS, self.size))
+        directions[np.arange(k), which] = 1.0
+        r, J_t, J_l = self._derivatives(
+            *self._arrays(theta, local), self.data, jnp.asarray(directions, self.dtype)
+        )
+        return np.asarray(r, float), np.asarray(J_t, float)[..., :k], np.asarray(J_l, float)
+
+    def _arrays(self, theta: np.ndarray, local: np.ndarray) -> tuple[Array, Array]:
+        return jnp.asarray(theta, self.dtype), jnp.asarray(local, self.dtype)
+
+
+def _forms(data: Data) -> list[tuple[int, ...]]:
+    return [x.shape[1:] for x in jax.tree.leaves(data)]

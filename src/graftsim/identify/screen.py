@@ -21,12 +21,8 @@ from graftsim.identify.fit import compile_windows
 from graftsim.identify.holdout import Heldout, compare, typical
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
-from graftsim.optim.least_squares import (
-    LevenbergMarquardt,
-    Point,
-    levenberg_marquardt,
-    normal_equations,
-)
+from graftsim.identify.solve import solve
+from graftsim.optim.least_squares import LevenbergMarquardt, Point, normal_equations
 
 ITERATIONS = 15
 TRIES = 3
@@ -48,7 +44,8 @@ class Criteria:
 class Step(NamedTuple):
     """One group that was tried: its score (decrease of cost that linearisation promises), whether
     it was kept, the typical held-out cost of a window before and after, and the standard error of
-    the logarithm of their ratio.
+    the logarithm of their ratio. `horizon` (s) of the windows, `noise`: what the costs would be
+    with noise alone; `cost` of the fitted windows, which the score is a part of.
     """
 
     group: Group
@@ -58,6 +55,9 @@ class Step(NamedTuple):
     after: float
     error: float
     kept: bool
+    horizon: float
+    noise: float
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,11 @@ class _Look:
     def __init__(
         self, problem: Problem, horizon: float, kept: list[int], theta: np.ndarray
     ) -> None:
-        self.problem = problem
+        self.problem, self.horizon = problem, horizon
         windows = problem.windows(problem.train, horizon)
         self.compiled = compile_windows(problem, windows)
-        self.held = Heldout(problem, problem.windows(problem.heldout, horizon))
+        held = problem.windows(problem.heldout, horizon)
+        self.held = Heldout(problem, held, self.compiled)
         samples = float(sum(m.sum() for m in windows.mask))
         self.freedom = max(samples - len(windows) * problem.nlocal, 1.0)
         self.kept = list(kept)
@@ -142,8 +143,7 @@ class _Look:
         start = Point(np.where(off, 0.0, self.point.theta), self.point.local, np.inf, 1e-3)
         options = LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5)
         bounds = self.problem.bounds_of(self.point.theta, zero=off)
-        c = self.compiled
-        return levenberg_marquardt(c.residual, c.jacobian, start, bounds, options)
+        return solve(self.compiled, start, bounds, options)
 
 
 def _grow(
@@ -164,13 +164,13 @@ def _grow(
         gain, rank = gains[best]
         chance = min(1.0, len(p.groups) * _tail(gain, rank, look.point.cost, look.freedom))
         if chance > criteria.level:
-            steps.append(_step(p.groups[best], gain, chance, look.cost, None, False))
+            steps.append(_step(look, p.groups[best], gain, chance, None, False))
             return
         trial = look.fit([*look.kept, best])
         after = look.held.cost(trial.theta)
         mean, error = compare(look.cost, after)
         good = mean > max(criteria.errors * error, criteria.share)
-        steps.append(_step(p.groups[best], gain, chance, look.cost, after, good))
+        steps.append(_step(look, p.groups[best], gain, chance, after, good))
         say(best, "kept" if good else "not kept")
         if good:
             look.kept, look.point, look.cost = [*look.kept, best], trial, after
@@ -233,14 +233,13 @@ def _tail(gain: float, rank: float, cost: float, freedom: float) -> float:
 
 
 def _step(
-    group: Group,
-    gain: float,
-    chance: float,
-    before: np.ndarray,
-    after: np.ndarray | None,
-    kept: bool,
+    look: _Look, group: Group, gain: float, chance: float, after: np.ndarray | None, kept: bool
 ) -> Step:
+    """What is to be remembered of a group that was tried on what is looked at, or was not."""
+    held = look.held
+    facts = (look.horizon, typical(np.maximum(held.samples, 1) / 2), look.point.cost)
+    before, nan = typical(look.cost), float("nan")
     if after is None:
-        return Step(group, gain, chance, typical(before), float("nan"), float("nan"), kept)
-    error = compare(before, after)[1]
-    return Step(group, gain, chance, typical(before), typical(after), error, kept)
+        return Step(group, gain, chance, before, nan, nan, kept, *facts)
+    error = compare(look.cost, after)[1]
+    return Step(group, gain, chance, before, typical(after), error, kept, *facts)

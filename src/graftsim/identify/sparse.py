@@ -18,7 +18,8 @@ from graftsim.identify.fit import Result, compile_windows, fit
 from graftsim.identify.holdout import Heldout, compare, typical
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
-from graftsim.optim.least_squares import LevenbergMarquardt, Point, levenberg_marquardt
+from graftsim.identify.solve import solve
+from graftsim.optim.least_squares import LevenbergMarquardt, Point
 from graftsim.optim.sparsity import SparseGroupLasso
 
 STEPS = 14
@@ -68,19 +69,20 @@ def sparsify(
     dense = fit(problem)
     windows = problem.windows(problem.train, problem.horizons[-1])
     compiled = compile_windows(problem, windows)
-    held = Heldout(problem, problem.windows(problem.heldout, problem.horizons[-1]))
+    held_windows = problem.windows(problem.heldout, problem.horizons[-1])
+    held = Heldout(problem, held_windows, compiled)
     options = LevenbergMarquardt(iterations=iterations, cost_tolerance=1e-5)
 
-    def solve(point: Point, strength: float, zero: np.ndarray) -> Point:
+    def at(point: Point, strength: float, zero: np.ndarray) -> Point:
         sparsity = SparseGroupLasso((1 - balance) * strength, balance * strength)
         bounds = problem.bounds_of(point.theta, sparsity=sparsity if strength else None, zero=zero)
         start = replace(point, theta=np.where(zero, 0.0, point.theta), cost=np.inf)
         start = replace(start, damping=1e-3, growth=2.0, iteration=0, scale=None, outcome="")
-        return levenberg_marquardt(compiled.residual, compiled.jacobian, start, bounds, options)
+        return solve(compiled, start, bounds, options)
 
     nothing = np.zeros(len(p), bool)
     point = Point(dense.theta, np.zeros((len(windows), problem.nlocal)), np.inf, 1e-3)
-    point = solve(point, 0.0, nothing)
+    point = at(point, 0.0, nothing)
     unit = problem.bounds_of(point.theta, sparsity=SparseGroupLasso(1 - balance, balance)).penalty
     assert unit is not None
     strength = START * point.cost / max(unit.value(point.theta), 1e-300)
@@ -89,11 +91,11 @@ def sparsify(
         (0.0, every, held.cost(point.theta), point.theta)
     ]
     for _ in range(STEPS):
-        point = solve(point, strength, nothing)
+        point = at(point, strength, nothing)
         alive = tuple(g for i, g in enumerate(p.groups) if np.any(point.theta[p.group == i]))
         if alive != found[-1][1]:
             zero = (p.group >= 0) & ~np.isin(p.group, [every.index(g) for g in alive])
-            refit = solve(point, 0.0, zero)
+            refit = at(point, 0.0, zero)
             found.append((strength, alive, held.cost(refit.theta), refit.theta))
             progress(f"penalty {strength:.3g}: {len(alive)} of {len(every)} inputs left")
         if not alive:

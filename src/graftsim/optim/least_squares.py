@@ -78,6 +78,20 @@ class Bounded:
     local_std: np.ndarray
     penalty: Penalty | None = None
 
+    def only(self, active: np.ndarray) -> Bounded:
+        """The same for some entries of theta alone."""
+        penalty = self.penalty
+        if penalty is not None:
+            penalty = penalty._replace(group=penalty.group[active])
+        return Bounded(
+            self.lower[active],
+            self.upper[active],
+            self.prior_mean[active],
+            self.prior_std[active],
+            self.local_std,
+            penalty,
+        )
+
     def prior_cost(self, theta: np.ndarray, local: np.ndarray) -> float:
         """Half the squared, whitened distances from the priors, and the penalty."""
         d = (theta - self.prior_mean) / self.prior_std

@@ -55,7 +55,7 @@ def section(found: Discovery) -> dict[str, Any]:
     left_out = scores.table(found)[3]
     return {
         "stages": [
-            (name, STAGES[name], _noises(found, found.costs[name]))
+            (name, STAGES[name], _noises(found.noise, found.costs[name]))
             for name in STAGES
             if name in found.costs and (name != "physics" or found.result.parameters)
         ],
@@ -91,24 +91,25 @@ def formula_along(found: Discovery, finding: Finding, curve: Curve) -> np.ndarra
     return total
 
 
-def _noises(found: Discovery, cost: float) -> str:
+def _noises(noise: float, cost: float) -> str:
     """The size of a held-out cost: its error in units of the sensor noise."""
-    if not (math.isfinite(cost) and found.noise > 0):
+    if not (math.isfinite(cost) and noise > 0):
         return NONE
-    return rounded(math.sqrt(cost / found.noise), 3)
+    return rounded(math.sqrt(cost / noise), 3)
 
 
 def _step(found: Discovery, step: Step) -> dict[str, Any]:
     variable, text = found.pair(step.group)
     used = any(variable == f.target and text in f.inputs for f in found.findings)
-    share = step.score / found.remaining if found.remaining > 0 else math.nan
+    share = step.score / step.cost if step.cost > 0 else math.nan
     tried = math.isfinite(step.after)
     return {
         "variable": variable,
         "input": text,
+        "horizon": f"{step.horizon:.3g} s",
         "share": percent(share),
-        "before": _noises(found, step.before),
-        "after": _noises(found, step.after) if tried else NONE,
+        "before": _noises(step.noise, step.before),
+        "after": _noises(step.noise, step.after) if tried else NONE,
         "kept": step.kept and used,
         "why": _why(step, used, tried),
     }
@@ -145,9 +146,9 @@ def _finding(found: Discovery, finding: Finding, place: int) -> dict[str, Any]:
         "figures": figures,
         "left_out": left_out,
         "terms": [_term(t, finding) for t in finding.formula],
-        "without": _noises(found, finding.cost_without),
-        "network": _noises(found, found.costs["network"]),
-        "formula": _noises(found, finding.cost),
+        "without": _noises(found.noise, finding.cost_without),
+        "network": _noises(found.noise, found.costs["network"]),
+        "formula": _noises(found.noise, finding.cost),
         "advice": advice(finding),
         "alone": len(found.findings) == 1,
     }
