@@ -76,7 +76,7 @@ def graft_of(entry: Mapping[str, Any]) -> Graft:
     """The graft that a description stands for; its scales are set by who has them."""
     network = entry["network"]
     made = {
-        "MLP": lambda widths, activation: MLP(*widths, activation=activation),
+        "MLP": lambda widths, **options: MLP(*widths, **options),
         "GRU": GRU,
         "Library": lambda terms: Library(*terms),
     }[network["class"]]

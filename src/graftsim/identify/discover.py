@@ -27,11 +27,21 @@ from graftsim.identify.problem import Problem
 from graftsim.identify.result import Result
 from graftsim.identify.screen import Criteria, Screened, screen
 from graftsim.io.recording import Recording
+from graftsim.optim.least_squares import LevenbergMarquardt
 
 SPEED = Library("linear", "quadratic", "cubic", "coulomb", "stribeck")
 ANGLE = Library("linear", "sine", "cosine", "cubic")
 POSITION = Library("linear", "quadratic", "cubic")
 GAIN = Library("linear", "quadratic")
+# Terms of joint forces over an input that are parameters of the model.
+PARAMETER_TERMS = {
+    "joint.damping": ("qd", "linear"),
+    "joint.friction": ("qd", "coulomb"),
+    "joint.stribeck": ("qd", "stribeck"),
+    "joint.stiffness": ("q", "linear"),
+}
+# Networks are to be compared here, not polished.
+SOLVER = LevenbergMarquardt(iterations=30, cost_tolerance=1e-5)
 
 
 def discover(
@@ -61,7 +71,7 @@ def discover(
         raise ProblemError(
             "Discovery draws what its networks learned: it needs some without memory, MLP(8, 8)."
         )
-    blueprint, targets = _library(simulator, candidates)
+    blueprint, targets = _library(simulator, candidates, free)
     options = {"growth": (0.2, 1.0)} | options
     # Grafts that the simulator has already are part of what is known, and stay as they are.
     library = simulator.graft(blueprint)
@@ -108,14 +118,22 @@ def discover(
 
 
 def _library(
-    simulator: Simulator, candidates: Mapping[str, Sequence[str]] | None
+    simulator: Simulator, candidates: Mapping[str, Sequence[str]] | None, free: Any
 ) -> tuple[Blueprint, dict[str, str]]:
-    """Library grafts of the candidates, and the variable that each label stands for."""
+    """Library grafts of the candidates, and the variable that each label stands for.
+
+    Terms that a free parameter stands for already are left out: the two could cancel.
+    """
     tree, actuator = simulator.model.tree, simulator.model.actuator
     taken = simulator.grafts.labels if simulator.grafts is not None else ()
     grafts: list[Graft] = []
 
+    known = {PARAMETER_TERMS.get(text.split("[")[0]) for text in free or ()}
+
     def add(target: str, inputs: tuple[str, ...], library: Library) -> None:
+        place = inputs[0].split("[")[0].removesuffix("@prev").split(".")[1]
+        terms = [t for t in library.terms if (place, t) not in known or "tau_passive" not in target]
+        library = Library(*terms)
         label = f"library {len(grafts) + 1}"
         assert label not in taken
         grafts.append(Graft(target, inputs, network=library, shared=False, name=label))
@@ -175,16 +193,20 @@ def _networks(
         hybrid = simulator.graft(blueprint, key=jax.random.key(seed))
         mine = tuple(labels.values())
         problem = Problem(hybrid, recordings, free, **{**options, "train": mine})
-        result = fit(problem)
+        result = fit(problem, local=SOLVER)
         windows = problem.windows(problem.heldout, problem.horizons[-1])
         cost = Heldout(problem, windows).cost(result.theta)
         return result, cost, labels
 
     groups = list(found.groups)
     result, cost, labels = attempt(groups)
-    if len(groups) > 1:
+    # The screening has judged the variables; here it is about networks with several inputs.
+    rows = [(targets[g.graft], g.row) for g in groups]
+    if len(set(rows)) < len(rows):
         for group in list(groups):
             rest = [g for g in groups if g != group]
+            if (targets[group.graft], group.row) not in [(targets[g.graft], g.row) for g in rest]:
+                continue
             if not rest:
                 break
             trial = attempt(rest)

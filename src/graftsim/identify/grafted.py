@@ -8,14 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from graftsim.dynamics.actuation import settled_act
-from graftsim.engine.simulator import Simulator, scan_steps
+from graftsim.engine.simulator import Simulator
 from graftsim.graft.bound import BoundGraft, BoundGrafts
 from graftsim.identify.parameters import Setup
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import QUANTILE, Curve, GraftSummary
+from graftsim.identify.scales import follow
 from graftsim.identify.windows import Windows
-from graftsim.model.state import State
 
 POINTS = 101
 # So many inputs, spread over the data, are looked at.
@@ -58,17 +57,11 @@ def visited(simulator: Simulator, windows: Windows) -> dict[str, tuple[np.ndarra
     """
     grafts = simulator.grafts
     assert isinstance(grafts, BoundGrafts)
-    dtype = simulator.dt.dtype
     record = tuple(f"inputs.{g.label}" for g in grafts.grafts) + tuple(
         sorted({t.name for g in grafts.grafts for t in g.wiring.targets})
     )
-
-    def one(q0: Any, qd0: Any, controls: Any) -> Any:
-        state = State(q=q0, qd=qd0, act=settled_act(simulator.model.actuator, controls[0]))
-        return scan_steps(simulator, state, controls, record).recorded
-
-    arrays = (jnp.asarray(x, dtype) for x in (windows.q0, windows.qd0, windows.controls))
-    recorded = {k: np.asarray(v) for k, v in jax.jit(jax.vmap(one))(*arrays).items()}
+    run = follow(simulator, windows, record, len(windows))
+    recorded = {k: np.asarray(v) for k, v in run.recorded.items()}
     out = {}
     for g in grafts.grafts:
         x = recorded[f"inputs.{g.label}"].reshape(-1, g.wiring.rows, len(g.wiring.columns))

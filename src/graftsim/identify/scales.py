@@ -12,7 +12,7 @@ import numpy as np
 from graftsim.dynamics import bias_forces
 from graftsim.dynamics.actuation import settled_act
 from graftsim.dynamics.mechanism import Mechanism, prepare
-from graftsim.engine.simulator import Simulator, scan_steps
+from graftsim.engine.simulator import Simulator, Trajectory
 from graftsim.graft.bound import BoundGraft, BoundGrafts
 from graftsim.graft.wiring import Target
 from graftsim.identify.windows import Windows
@@ -21,6 +21,7 @@ from graftsim.model.state import State
 
 # So many windows are looked at.
 WINDOWS = 64
+INSTANTS = 4096
 
 
 def set_scales(simulator: Simulator, windows: Windows) -> Simulator:
@@ -33,25 +34,33 @@ def set_scales(simulator: Simulator, windows: Windows) -> Simulator:
     grafts = simulator.grafts
     if not isinstance(grafts, BoundGrafts) or all(_settled(g) for g in grafts.grafts):
         return simulator
-    chosen = np.unique(np.linspace(0, len(windows) - 1, min(len(windows), WINDOWS)).astype(int))
-    dtype = simulator.dt.dtype
-    arrays = (jnp.asarray(x[chosen], dtype) for x in (windows.q0, windows.qd0, windows.controls))
     targets = {t.name for g in grafts.grafts for t in g.wiring.targets}
     seen = (*(f"inputs.{g.label}" for g in grafts.grafts), *sorted(targets))
-    m = prepare(fuse(simulator.model))
-
-    def look(q0: Any, qd0: Any, controls: Any) -> Any:
-        state = State(q=q0, qd=qd0, act=settled_act(simulator.model.actuator, controls[0]))
-        run = scan_steps(simulator, state, controls, seen)
-        # What holds the mechanism at constant velocities: gravity, Coriolis, centrifugal forces.
-        load = jax.vmap(lambda q, qd: bias_forces(m, q, qd))(run.q[:-1], run.qd[:-1])
-        return run.recorded, load
-
-    recorded, load = jax.jit(jax.vmap(look))(*arrays)
+    run = follow(simulator, windows, seen, WINDOWS)
+    dtype, m = simulator.dt.dtype, prepare(fuse(simulator.model))
+    # What holds the mechanism at constant velocities: gravity, Coriolis, centrifugal forces.
+    states = (x[:, :-1].reshape(-1, x.shape[-1])[:INSTANTS] for x in (run.q, run.qd))
+    load = jax.jit(jax.vmap(lambda q, qd: bias_forces(m, q, qd)))(*states)
+    recorded = run.recorded
     recorded = {k: np.asarray(v, float) for k, v in recorded.items()}
     load = np.asarray(load, float)
     new = [_scaled(g, m, recorded, load, dtype) for g in grafts.grafts]
     return eqx.tree_at(lambda s: s.grafts, simulator, BoundGrafts(tuple(new), grafts.previous))
+
+
+def follow(
+    simulator: Simulator, windows: Windows, record: tuple[str, ...], limit: int
+) -> Trajectory:
+    """Roll-outs along an even selection of windows, from their measured states, stacked."""
+    chosen = np.unique(np.linspace(0, len(windows) - 1, min(len(windows), limit)).astype(int))
+    dtype = simulator.dt.dtype
+    arrays = (jnp.asarray(x[chosen], dtype) for x in (windows.q0, windows.qd0, windows.controls))
+
+    def one(q0: Any, qd0: Any, controls: Any) -> Trajectory:
+        act = settled_act(simulator.model.actuator, controls[0])
+        return simulator.rollout(State(q=q0, qd=qd0, act=act), controls, record=record)
+
+    return jax.vmap(one)(*arrays)
 
 
 def _settled(graft: BoundGraft) -> bool:
