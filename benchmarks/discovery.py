@@ -162,12 +162,13 @@ def record(arm: Arm, e: Effect, rng: np.random.Generator) -> list[gs.Recording]:
 def main() -> int:
     parser = Figures.arguments(__doc__ or "")
     parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     figures = Figures("Discovery of planted effects", seed=arguments.seed, json_path=arguments.json)
     right = false = nothing = 0
     seconds = []
-    for case in range(arguments.cases):
+    for case in range(arguments.first, arguments.first + arguments.cases):
         rng = np.random.default_rng([arguments.seed, case])
         arm = draw_arm(rng)
         effect = draw_effect(rng, arm, KINDS[case % len(KINDS)])

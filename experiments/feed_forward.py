@@ -54,7 +54,7 @@ def train(
     following: np.ndarray,
     *,
     hidden: int = 64,
-    updates: int = 20_000,
+    updates: int = 10_000,
     seed: int = 0,
 ) -> Baseline:
     """Fit to pairs of states [n, d] and those that follow, by Adam 1e-3 with cosine decay."""

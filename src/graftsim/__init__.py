@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from graftsim.identify.discover import Discovery, discover
     from graftsim.identify.result import Trace
     from graftsim.identify.screen import Criteria
+    from graftsim.identify.sparse import SparsePath, sparsify
     from graftsim.io.filters import SavitzkyGolay
     from graftsim.io.load import load
     from graftsim.io.log_columns import ColumnSpec
@@ -73,6 +74,8 @@ if TYPE_CHECKING:
 _LAZY = {
     "SparseGroupLasso": "optim.sparsity",
     "discover": "identify.discover",
+    "sparsify": "identify.sparse",
+    "SparsePath": "identify.sparse",
     "Discovery": "identify.discover",
     "Criteria": "identify.screen",
     "ActionReaction": "graft",
@@ -183,6 +186,7 @@ __all__ = [
     "SemiImplicitEuler",
     "Simulator",
     "SparseGroupLasso",
+    "SparsePath",
     "State",
     "Trace",
     "Trajectory",
@@ -204,6 +208,7 @@ __all__ = [
     "recording_from_arrays",
     "resample",
     "save_grafts",
+    "sparsify",
     "write_csv",
     "write_mjcf",
     "write_urdf",

@@ -68,6 +68,7 @@ NETWORKS = st.one_of(
         lambda widths, activation, signs: gs.MLP(*widths, activation=activation, signs=signs),
         st.sampled_from(((), (4,), (4, 3), (3, 1, 4))),
         st.sampled_from(("tanh", "elu", "silu")),
+        st.booleans(),
     ),
     st.lists(
         st.sampled_from(("linear", "quadratic", "cubic", "coulomb", "stribeck", "sine", "cosine")),

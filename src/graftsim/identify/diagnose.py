@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftsim.identify.result import QUANTILE, WeakDirection
-from graftsim.optim.least_squares import Bounded, normal_equations
+from graftsim.optim.least_squares import Bounded, inverse, normal_equations
 
 # A direction known to no better than this share of the parameters' size is called weak.
 WEAK = 0.5
@@ -43,7 +43,7 @@ def information(
     freedom = max(used - int(np.count_nonzero(~held)) - s * w, 1)
     ratio = float(np.sum(r * r)) / freedom
     if s:
-        BC = n.B @ np.linalg.inv(n.C)
+        BC = n.B @ inverse(n.C)
         S = n.A - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
         own = np.swapaxes(J_l, 1, 2) @ r[..., None]
         projected = (np.swapaxes(J_t, 1, 2) @ r[..., None] - BC @ own)[..., 0]

@@ -20,7 +20,12 @@ from graftsim.identify.fit import compile_windows
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
 from graftsim.identify.solve import solve
-from graftsim.optim.least_squares import LevenbergMarquardt, Point, normal_equations
+from graftsim.optim.least_squares import (
+    LevenbergMarquardt,
+    Point,
+    inverse,
+    normal_equations,
+)
 
 MOST = 3
 # So many standard deviations from zero a term is worth saying.
@@ -123,7 +128,7 @@ def _subset(
     n = normal_equations(*linear, point.theta, point.local, problem.bounds_of(point.theta))
     S, g = n.A, n.g
     if problem.nlocal:
-        BC = n.B @ np.linalg.inv(n.C)
+        BC = n.B @ inverse(n.C)
         S = S - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
         g = g - np.einsum("wps,ws->p", BC, n.g_local)
     always = [*np.flatnonzero(p.group < 0), *rest]

@@ -22,7 +22,12 @@ from graftsim.identify.holdout import Heldout, compare, typical
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
 from graftsim.identify.solve import solve
-from graftsim.optim.least_squares import LevenbergMarquardt, Point, normal_equations
+from graftsim.optim.least_squares import (
+    LevenbergMarquardt,
+    Point,
+    inverse,
+    normal_equations,
+)
 
 ITERATIONS = 15
 TRIES = 3
@@ -201,7 +206,7 @@ def _gains(problem: Problem, look: _Look) -> dict[int, tuple[float, float]]:
     n = normal_equations(*linear, point.theta, point.local, bounds)
     S, g = n.A, n.g
     if problem.nlocal:
-        BC = n.B @ np.linalg.inv(n.C)
+        BC = n.B @ inverse(n.C)
         S = S - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
         g = g - np.einsum("wps,ws->p", BC, n.g_local)
     active = np.flatnonzero((p.group < 0) | np.isin(p.group, kept))

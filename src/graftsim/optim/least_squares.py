@@ -123,6 +123,17 @@ def normal_equations(
     )
 
 
+def inverse(C: np.ndarray) -> np.ndarray:
+    """Inverses of symmetric matrices [w, s, s] with positive diagonals.
+
+    In units of the diagonal, and lifted by rounding: of a window that runs away, all columns of the
+    Jacobian point the same way.
+    """
+    d = 1 / np.sqrt(np.maximum(np.einsum("wss->ws", C), 1e-300))
+    unit = C * d[:, :, None] * d[:, None, :] + 1e-14 * np.eye(C.shape[-1])
+    return np.linalg.inv(unit) * d[:, :, None] * d[:, None, :]
+
+
 def solve_step(
     n: Normal,
     damping: float,
@@ -138,7 +149,7 @@ def solve_step(
     p, s = n.A.shape[0], n.C.shape[-1]
     C = n.C + damping * _diagonals(n.C)
     if s:
-        C_inv = np.linalg.inv(C)
+        C_inv = inverse(C)
         BC = n.B @ C_inv
         S = n.A + damping * np.diag(scale) - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
         rhs = -n.g + np.einsum("wps,ws->p", BC, n.g_local)
