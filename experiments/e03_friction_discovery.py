@@ -207,7 +207,11 @@ def part_b(figures: Figures, arguments: Any) -> None:
         best = None
         for start in range(3):
             posed = problem(grafted(start), train[:count], samples)
-            result = gs.fit(posed, local=gs.LevenbergMarquardt(iterations=60))
+            result = gs.fit(
+                posed,
+                local=gs.LevenbergMarquardt(iterations=60),
+                sparsity=gs.SparseGroupLasso(l1=KAPPA),
+            )
             if best is None or result.history[-1].cost < best.history[-1].cost:
                 best = result
         assert best is not None

@@ -54,18 +54,18 @@ def information(
     if free.any():
         # In units of each parameter's own curvature, so that rounding respects the small ones.
         d = 1 / np.sqrt(np.maximum(np.diag(S)[free], 1e-300))
-        inverse = _inverse(S[np.ix_(free, free)] * np.outer(d, d))
+        inside = _inverse(S[np.ix_(free, free)] * np.outer(d, d))
         k = int(free.sum())
         if w >= max(2 * k, 10):
             g = projected[:, free] * d
             meat = g.T @ g * (w / (w - k))
-            cov, method = inverse @ meat @ inverse, "sandwich, clustered by window"
+            cov, method = inside @ meat @ inside, "sandwich, clustered by window"
             # Never below what independent residuals would give.
-            floor = np.sqrt(np.maximum(np.diag(inverse) * max(ratio, 1.0), 1e-300))
+            floor = np.sqrt(np.maximum(np.diag(inside) * max(ratio, 1.0), 1e-300))
             widen = np.maximum(floor / np.sqrt(np.maximum(np.diag(cov), 1e-300)), 1.0)
             cov = cov * np.outer(widen, widen)
         else:
-            cov, method = inverse * max(ratio, 1.0), "Gauss-Newton"
+            cov, method = inside * max(ratio, 1.0), "Gauss-Newton"
         covariance[np.ix_(free, free)] = cov * np.outer(d, d)
         return Information(S, covariance, ratio, method)
     return Information(S, covariance, ratio, "none: no parameter is free")

@@ -16,9 +16,9 @@ import numpy as np
 from graftsim.graft.bound import BoundGraft, BoundGrafts
 from graftsim.graft.networks import STRIBECK_WIDTH, TERMS, Terms
 from graftsim.identify import diagnose
-from graftsim.identify.fit import compile_windows
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
+from graftsim.identify.screen import Screened
 from graftsim.identify.solve import solve
 from graftsim.optim.least_squares import (
     LevenbergMarquardt,
@@ -56,29 +56,25 @@ class Formula(NamedTuple):
         return tuple(t for t in self.terms if (t.group.graft, t.group.row) == (graft, row))
 
 
-def find_formula(problem: Problem, groups: tuple[Group, ...], theta: np.ndarray) -> Formula:
+def find_formula(problem: Problem, groups: tuple[Group, ...], found: Screened) -> Formula:
     """Terms of the kept groups of a library problem, and their coefficients, fitted.
 
     At most three terms for each group's row are looked for.
     """
     p = problem.parameters
-    windows = problem.windows(problem.train, problem.horizons[-1])
-    compiled = compile_windows(problem, windows)
+    compiled, samples = found.compiled, found.samples
     inside = np.array([i for i, g in enumerate(p.group) if g >= 0 and p.groups[g] in groups], int)
     off = (p.group >= 0) & ~np.isin(np.arange(len(p)), inside)
 
     def fit(start: np.ndarray, zero: np.ndarray) -> Point:
         return solve(
             compiled,
-            Point(
-                np.where(zero, 0.0, start), np.zeros((len(windows), problem.nlocal)), np.inf, 1e-3
-            ),
+            Point(np.where(zero, 0.0, start), np.zeros_like(found.local), np.inf, 1e-3),
             problem.bounds_of(start, zero=zero),
             LevenbergMarquardt(iterations=20, cost_tolerance=1e-6),
         )
 
-    point = fit(theta, off)
-    samples = sum(m.sum() for m in windows.mask)
+    point = fit(found.theta, off)
     chosen: list[int] = []
     for row in dict.fromkeys((g.graft, g.row) for g in groups):
         mine = [i for i in inside if (p.groups[p.group[i]][:2]) == row]

@@ -21,6 +21,7 @@ from graftsim.identify.fit import compile_windows
 from graftsim.identify.holdout import Heldout, compare, typical
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
+from graftsim.identify.residuals import Compiled
 from graftsim.identify.solve import solve
 from graftsim.optim.least_squares import (
     LevenbergMarquardt,
@@ -80,6 +81,11 @@ class Screened:
     # Scores of all groups before anything was kept, and the cost that they are shares of.
     first_scores: dict[Group, float]
     first_cost: float
+    # Of the last horizon: programs over the fitted windows, how many samples they have, and the
+    # held-out windows.
+    compiled: Compiled
+    samples: float
+    held: Heldout
 
 
 def screen(
@@ -119,6 +125,9 @@ def screen(
         look.cost,
         scores,
         first_cost,
+        look.compiled,
+        look.samples,
+        look.held,
     )
 
 
@@ -133,8 +142,8 @@ class _Look:
         self.compiled = compile_windows(problem, windows)
         held = problem.windows(problem.heldout, horizon)
         self.held = Heldout(problem, held, self.compiled)
-        samples = float(sum(m.sum() for m in windows.mask))
-        self.freedom = max(samples - len(windows) * problem.nlocal, 1.0)
+        self.samples = float(sum(m.sum() for m in windows.mask))
+        self.freedom = max(self.samples - len(windows) * problem.nlocal, 1.0)
         self.kept = list(kept)
         resting = np.zeros((len(windows), problem.nlocal))
         self.point = Point(theta, resting, np.inf, 1e-3)
