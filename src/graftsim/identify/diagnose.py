@@ -49,11 +49,13 @@ def information(
         projected = (np.swapaxes(J_t, 1, 2) @ r[..., None] - BC @ own)[..., 0]
     else:
         S, projected = n.A, (np.swapaxes(J_t, 1, 2) @ r[..., None])[..., 0]
-    free = ~held
+    # What has no effect at all is as unknown as what is held.
+    free = ~held & (np.diag(n.A) > 0)
     covariance = np.full((p, p), np.nan)
     if free.any():
         # In units of each parameter's own curvature, so that rounding respects the small ones.
-        d = 1 / np.sqrt(np.maximum(np.diag(S)[free], 1e-300))
+        # Where initial states can do the same, what is left of a curvature is rounding.
+        d = 1 / np.sqrt(np.maximum(np.diag(S), 1e-14 * np.diag(n.A))[free])
         inside = _inverse(S[np.ix_(free, free)] * np.outer(d, d))
         k = int(free.sum())
         if w >= max(2 * k, 10):

@@ -2,9 +2,9 @@
 
 1. Physics first: free parameters are fitted as far as they go.
 2. Screening (`screen`): which candidate variables ask for which inputs.
-3. A network on each variable that does, with those inputs, fitted end to end; inputs are taken
-   out again while the held-out cost does not tell (one standard error).
-4. A closed formula (`formula`), and its held-out cost beside the network's.
+3. A closed formula (`formula`).
+4. A network on each variable that does, with those inputs, fitted end to end from where the formula
+   is; inputs are taken out again while the held-out cost does not tell (one standard error).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import Result
 from graftsim.identify.screen import Criteria, Screened, screen
+from graftsim.identify.teach import taught
 from graftsim.io.recording import Recording
 from graftsim.optim.least_squares import LevenbergMarquardt
 
@@ -41,7 +42,6 @@ PARAMETER_TERMS = {
     "joint.stiffness": ("q", "linear"),
 }
 # Networks are to be compared here, not polished.
-RETRIES, STUCK = 2, 0.1
 SOLVER = LevenbergMarquardt(iterations=30, cost_tolerance=1e-5)
 
 
@@ -112,7 +112,7 @@ def discover(
     result, network_cost, labels, groups = _networks(
         simulator, recordings, free, options, found, targets,
         lambda groups: network or MLP(8, 8, signs=not jumps.isdisjoint(groups)),
-        seed, criteria, formula_cost, progress,
+        seed, criteria, formula, progress,
     )  # fmt: skip
     if groups != found.groups:
         formula = find_formula(problem, groups, found)
@@ -180,18 +180,15 @@ def _networks(
     network: Callable[[Sequence[Group]], Specification],
     seed: int,
     criteria: Criteria,
-    reference: np.ndarray,
+    formula: Formula,
     progress: Callable[[str], None],
 ) -> tuple[Result, np.ndarray, dict[tuple[str, str], str], tuple[Group, ...]]:
     """Networks on the variables found, each with its inputs; then fewer, while that holds.
 
-    A network that is worse than the `reference`, the held-out costs of a formula, is stuck: other
-    starting weights are tried.
+    Each begins where the formula is, and is then fitted to the recordings.
     """
 
-    def attempt(
-        groups: Sequence[Group], seed: int
-    ) -> tuple[Result, np.ndarray, dict[tuple[str, str], str]]:
+    def attempt(groups: Sequence[Group]) -> tuple[Result, np.ndarray, dict[tuple[str, str], str]]:
         inputs: dict[tuple[str, str], list[Group]] = {}
         for g in groups:
             inputs.setdefault((targets[g.graft], g.row), []).append(g)
@@ -212,21 +209,20 @@ def _networks(
         hybrid = simulator.graft(blueprint, key=jax.random.key(seed))
         mine = tuple(labels.values())
         problem = Problem(hybrid, recordings, free, **{**options, "train": mine})
-        result = fit(problem, local=SOLVER)
+        start = problem.parameters.start.copy()
+        start[problem.parameters.physical] = found.theta[: problem.parameters.physical.sum()]
+        alone = problem.parameters.start.copy()
+        alone[problem.parameters.physical] = found.bare[: problem.parameters.physical.sum()]
+        teachers = {labels[key]: _teacher(formula, own) for key, own in inputs.items()}
+        seen = problem.windows(problem.train, problem.horizons[0])
+        start = taught(problem, seen, start, teachers)
+        result = fit(problem, local=SOLVER, start=start, alone=alone)
         windows = problem.windows(problem.heldout, problem.horizons[-1])
         cost = Heldout(problem, windows).cost(result.theta)
         return result, cost, labels
 
     groups = list(found.groups)
-    result, cost, labels = attempt(groups, seed)
-    for other in range(seed + 1, seed + RETRIES + 1):
-        mean, error = compare(cost, reference)
-        if mean <= max(error, STUCK):
-            break
-        progress("the network is stuck, once more with other weights")
-        again = attempt(groups, other)
-        if compare(cost, again[1])[0] > 0:
-            seed, (result, cost, labels) = other, again
+    result, cost, labels = attempt(groups)
     # The screening has judged the variables; here it is about networks with several inputs.
     rows = [(targets[g.graft], g.row) for g in groups]
     if len(set(rows)) < len(rows):
@@ -234,13 +230,23 @@ def _networks(
             rest = [g for g in groups if g != group]
             if (targets[group.graft], group.row) not in [(targets[g.graft], g.row) for g in rest]:
                 continue
-            trial = attempt(rest, seed)
+            trial = attempt(rest)
             mean, error = compare(trial[1], cost)
             if mean <= max(error, criteria.share):
                 progress(f"{group.column} is not needed by {targets[group.graft]}[{group.row}]")
                 groups = rest
                 result, cost, labels = trial
     return result, cost, labels, tuple(groups)
+
+
+def _teacher(formula: Formula, own: Sequence[Group]) -> Callable[[np.ndarray], np.ndarray]:
+    """The formula's force [n, 1] from the inputs [n, k] of a network, in the order of `own`."""
+
+    def force(x: np.ndarray) -> np.ndarray:
+        parts = [t.evaluate(x[:, own.index(t.group)]) for t in formula.terms if t.group in own]
+        return np.sum(parts, 0)[:, None] if parts else np.zeros((len(x), 1))
+
+    return force
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:

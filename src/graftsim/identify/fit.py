@@ -47,6 +47,7 @@ def fit(
     sparsity: SparseGroupLasso | None = None,
     start: np.ndarray | None = None,
     zero: np.ndarray | None = None,
+    alone: np.ndarray | None = None,
     command: str = "",
 ) -> Result:
     """Fit the free parameters of a problem and the weights of its grafts, on growing horizons.
@@ -59,8 +60,9 @@ def fit(
     1,500 unknowns and L-BFGS beyond. sparsity: a penalty on the weights of each input of the
     grafts that sets whole inputs to exact zero (Levenberg-Marquardt only). start: [p] where to
     begin instead, all unknowns together and the last horizon at once. zero: [p] which weights of
-    grafts stay zero. checkpoint: a file that is written after each iteration and resumed from if it
-    is there and of the same problem. progress(iteration, stage, stages) runs after each iteration.
+    grafts stay zero. alone: [p] with `start`, the fit of the parameters alone, to compare with.
+    checkpoint: a file that is written after each iteration and resumed from if it is there and of
+    the same problem. progress(iteration, stage, stages) runs after each iteration.
 
     Raises ProblemError: a parameter on which no residual depends, named; a start that cannot be
     simulated; a checkpoint of another problem.
@@ -112,7 +114,8 @@ def fit(
         theta = point.theta
         saved.write(stage, point, history)
     assert stage_windows is not None and compiled is not None
-    alone = saved.alone if problem.grafted else None
+    alone = saved.alone if start is None else alone
+    alone = alone if problem.grafted else None
     return _result(
         problem, stage_windows, compiled, point, history, began, command, solver, sparsity, alone
     )

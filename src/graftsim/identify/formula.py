@@ -35,7 +35,10 @@ _POWER = {"linear": 1, "quadratic": 2, "cubic": 3}
 
 
 class Term(NamedTuple):
-    """One term: coefficient and its standard deviation in physical units, and how it is written."""
+    """One term: coefficient and its standard deviation in physical units, and how it is written.
+
+    `scale` of the input, in which widths of signs are counted.
+    """
 
     group: Group
     kind: str
@@ -43,6 +46,12 @@ class Term(NamedTuple):
     std: float
     unit: str
     text: str
+    scale: float = 1.0
+
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
+        """The term at raw inputs."""
+        power = self.scale ** _POWER.get(self.kind, 0)
+        return self.value * power * np.asarray(TERMS[self.kind][1](x / self.scale))
 
 
 class Formula(NamedTuple):
@@ -157,7 +166,7 @@ def _term(problem: Problem, i: int, weight: float, std: float) -> Term:
     units = [u for t in w.targets for u in t.units]
     unit = _unit(units[output], w.units[column], _POWER.get(kind, 0))
     text = TERMS[kind][0].format(x=group.input).replace("/v)", f"/{STRIBECK_WIDTH * scale:.3g})")
-    return Term(group, kind, weight * factor, std * factor, unit, text)
+    return Term(group, kind, weight * factor, std * factor, unit, text, scale)
 
 
 def _locate(problem: Problem, i: int) -> tuple[BoundGraft, str, int, int]:

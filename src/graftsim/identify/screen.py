@@ -76,6 +76,8 @@ class Screened:
     theta: np.ndarray
     local: np.ndarray
     steps: tuple[Step, ...]
+    # The fit of the parameters alone, and its held-out costs.
+    bare: np.ndarray
     cost_before: np.ndarray
     cost_after: np.ndarray
     # Scores of all groups before anything was kept, and the cost that they are shares of.
@@ -114,13 +116,15 @@ def screen(
         _prune(look, criteria)
         theta, kept = look.point.theta, look.kept
     assert look is not None and first_cost is not None
-    before = look.held.cost(look.fit([]).theta) if look.kept else look.cost
+    bare = look.fit([]).theta if look.kept else look.point.theta
+    before = look.held.cost(bare) if look.kept else look.cost
     names = tuple(p.groups[g] for g in look.kept)
     return Screened(
         names,
         look.point.theta,
         look.point.local,
         tuple(steps),
+        bare,
         before,
         look.cost,
         scores,
