@@ -113,6 +113,13 @@ def test_many_simulations():
     assert "released at 0.10 rad: -0.0773 rad after 1 s, slope -0.773" in text
 
 
+def test_discovery_finds_friction():
+    """One effect is found, on the joint's own speed, and its size is that of the machine."""
+    text = run("examples/10_discover.py")
+    assert "joint.tau_passive[pivot] lacks an effect of joint.qd[pivot]" in text
+    assert number(text, "coefficient of coulomb:") == pytest.approx(-0.3, rel=0.05)
+
+
 def test_graft_takes_energy_and_comes_back():
     """What a dissipative graft takes is what the arm loses, and a file gives the same motion."""
     text = run("examples/09_graft.py")

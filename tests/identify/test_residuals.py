@@ -8,6 +8,7 @@ import pytest
 
 import zoo
 from graftsim import Channel, Positive, Problem, Recording, Unbounded
+from graftsim.identify import residuals
 from graftsim.identify.residuals import Compiled, as_data, huber, read_along, simulate
 from graftsim.identify.windows import cut
 
@@ -130,3 +131,37 @@ def test_window_of_one_sample():
         horizon=0.05,
     )
     assert windows.mask[0].sum() == len(windows) == 9
+
+
+@pytest.mark.parametrize("side_by_side", [0, 10**9], ids=["one by one", "all pairs"])
+@pytest.mark.parametrize("count", [1, 40], ids=["many windows", "many directions"])
+def test_jacobian_is_the_same_however_it_is_laid_out(posed, monkeypatch, side_by_side, count):
+    """Windows side by side, directions side by side, or all pairs: the same numbers."""
+    problem, windows, data, compiled = posed
+    theta = problem.parameters.start
+    local = 0.01 * np.random.default_rng(0).normal(size=(len(windows), 2))
+    r, J_t, J_l = compiled.jacobian(theta, local)
+    monkeypatch.setattr(residuals, "SIDE_BY_SIDE", side_by_side)
+
+    def f(x, own, window):
+        applied = problem.parameters.apply(problem.setup, x)
+        return residuals.window_residual(applied, window, own, None)
+
+    directions = np.zeros((count, 2))
+    directions[:2] = np.eye(2)[:count]
+    found = jax.jit(lambda *a: residuals.derivatives(f, *a))(
+        jnp.asarray(theta), jnp.asarray(local), data, jnp.asarray(directions)
+    )
+    np.testing.assert_allclose(found[0], r, atol=1e-9)
+    np.testing.assert_allclose(found[1][..., :2], J_t[..., :count], atol=1e-8)
+    np.testing.assert_allclose(found[2], J_l, atol=1e-8)
+
+
+def test_jacobian_of_some_parameters(posed):
+    """Asked for one parameter, the Jacobian has that column of the whole."""
+    problem, windows, _, compiled = posed
+    local = np.zeros((len(windows), 2))
+    _, whole, _ = compiled.jacobian(problem.parameters.start, local)
+    _, part, _ = compiled.jacobian(problem.parameters.start, local, np.array([1]))
+    assert part.shape[-1] == 1
+    np.testing.assert_allclose(part[..., 0], whole[..., 1], atol=1e-10)

@@ -22,8 +22,8 @@ from graftsim.identify.solve import solve
 from graftsim.optim.least_squares import LevenbergMarquardt, Point
 from graftsim.optim.sparsity import SparseGroupLasso
 
-STEPS = 14
-RISE = 2.5
+STEPS = 16
+RISE = 4.0
 # The first penalty is this share of the cost.
 START = 1e-3
 
