@@ -101,7 +101,7 @@ STRUCTURES = {
     dtype=st.sampled_from(list(TOLERANCE)),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_file_is_the_graft(tmp_path_factory, network, place, structure, shared, dtype, seed):
     """Networks of every kind, under every structure, of all rows or of each, in both precisions."""
     target, q, v = place
@@ -116,7 +116,7 @@ def test_file_is_the_graft(tmp_path_factory, network, place, structure, shared, 
     shared=st.booleans(),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_potential_is_differentiated(tmp_path_factory, network, place, outer, shared, seed):
     """The chain rule written out is the gradient that JAX takes."""
     target, q, _ = place

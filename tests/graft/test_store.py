@@ -137,7 +137,12 @@ def test_header_is_readable_without_the_numbers(tmp_path):
     assert (found["robot"], found["dt"]) == ("arm", 0.01)
     (entry,) = found["grafts"]
     assert entry["target"] == ["joint.tau[*]"]
-    assert entry["network"] == {"class": "MLP", "widths": [4], "activation": "tanh"}
+    assert entry["network"] == {
+        "class": "MLP",
+        "widths": [4],
+        "activation": "tanh",
+        "signs": False,
+    }
     assert entry["rows"] == ["shoulder", "elbow"]
     assert [i["columns"][0] for i in entry["inputs"]] == [
         {"column": "joint.q[*]", "unit": "rad", "settled": True},
@@ -294,7 +299,7 @@ def test_another_blueprint_is_refused(tmp_path):
         gs.load_grafts(arm(), path, gs.Blueprint(other))
     for said in (
         "mode: add in the file, scale here",
-        "network: MLP(widths=[4], activation=tanh) in the file, MLP(widths=[4, 4]",
+        "network: MLP(widths=[4], activation=tanh, signs=False) in the file, MLP(widths=[4, 4]",
         "structure: [Odd(of=[])] in the file, [] here",
         "inputs only in the file: joint.q[*]",
     ):
