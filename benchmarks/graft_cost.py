@@ -6,7 +6,6 @@ run, the least of many. Also: the program of an ungrafted simulator has no trace
     python benchmarks/graft_cost.py [--dtype float32] [--json FILE]
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -107,5 +106,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
     sys.exit(main())

@@ -131,7 +131,7 @@ class Blueprint:
             if made.label in [b.label for b in bound]:
                 raise VariableError(f"Two grafts are named '{made.label}'. Give one a name=.")
             bound.append(made)
-        return BoundGrafts(tuple(bound), _previous(bound, shapes, simulator.dt.dtype))
+        return BoundGrafts(tuple(bound), _previous(bound, shapes))
 
 
 def _bind(graft: Graft, shapes: wiring.Shapes, key: Any, dtype: Any) -> BoundGraft:
@@ -357,7 +357,7 @@ def _row_labels(shapes: wiring.Shapes, rows: wiring.Rows) -> tuple[str, ...]:
     return tuple("/".join(every[i] for i in m) for m in rows.members)
 
 
-def _previous(bound: list[BoundGraft], shapes: wiring.Shapes, dtype: Any) -> tuple[Any, ...]:
+def _previous(bound: list[BoundGraft], shapes: wiring.Shapes) -> tuple[Any, ...]:
     """Names whose last values are remembered, and their shapes."""
     names = [s.name for b in bound for s in b.wiring.sources if s.previous]
     return tuple((n, shapes.shape[n]) for n in dict.fromkeys(names))

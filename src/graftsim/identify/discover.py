@@ -141,8 +141,7 @@ def _library(
         place = inputs[0].split("[")[0].removesuffix("@prev").split(".")[1]
         terms = [t for t in library.terms if (place, t) not in known or "tau_passive" not in target]
         library = Library(*terms)
-        label = f"library {len(grafts) + 1}"
-        assert label not in taken
+        label = _unused(f"library {len(grafts) + 1}", taken)
         grafts.append(Graft(target, inputs, network=library, shared=False, name=label))
 
     if candidates is None:

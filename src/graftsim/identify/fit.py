@@ -19,10 +19,7 @@ from graftsim.identify.result import Iteration, ParameterRow, Result
 from graftsim.identify.solve import solve
 from graftsim.identify.windows import Windows
 from graftsim.optim.first_order import LBFGS, Adam
-from graftsim.optim.least_squares import (
-    LevenbergMarquardt,
-    Point,
-)
+from graftsim.optim.least_squares import LevenbergMarquardt, Point
 from graftsim.optim.sparsity import SparseGroupLasso
 
 Solver = LevenbergMarquardt | LBFGS | Adam
@@ -206,7 +203,7 @@ def _result(
     fitted = problem.setup_at(theta)
     physics = None if alone is None else problem.setup_at(alone)
     judged = judge.judge(problem, fitted, windows, point.local, physics)
-    grafts = summarise(problem, fitted, windows, point.local, theta, info.covariance)
+    grafts = summarise(problem, fitted, windows, info.covariance)
     known = np.flatnonzero(p.physical)
     rows = _rows(problem, theta, info, held)
     warnings = judge.warnings(problem, point, info, rows, judged, fitted.simulator.model)

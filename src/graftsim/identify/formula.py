@@ -23,8 +23,8 @@ from graftsim.identify.solve import solve
 from graftsim.optim.least_squares import (
     LevenbergMarquardt,
     Point,
-    inverse,
     normal_equations,
+    reduced,
 )
 
 MOST = 3
@@ -59,10 +59,6 @@ class Formula(NamedTuple):
 
     terms: tuple[Term, ...]
     theta: np.ndarray
-
-    def of(self, graft: str, row: str) -> tuple[Term, ...]:
-        """Terms of one row."""
-        return tuple(t for t in self.terms if (t.group.graft, t.group.row) == (graft, row))
 
 
 def find_formula(problem: Problem, groups: tuple[Group, ...], found: Screened) -> Formula:
@@ -131,11 +127,7 @@ def _subset(
     """Of the weights of one row, the few with the least BIC; all others of the fit stay free."""
     p = problem.parameters
     n = normal_equations(*linear, point.theta, point.local, problem.bounds_of(point.theta))
-    S, g = n.A, n.g
-    if problem.nlocal:
-        BC = n.B @ inverse(n.C)
-        S = S - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
-        g = g - np.einsum("wps,ws->p", BC, n.g_local)
+    S, g = reduced(n)
     always = [*np.flatnonzero(p.group < 0), *rest]
     best: tuple[float, list[int]] = (np.inf, [])
     scale = max(point.cost / max(samples / 2, 1.0), 1e-300)

@@ -27,8 +27,6 @@ def summarise(
     problem: Problem,
     fitted: Setup,
     windows: Windows,
-    local: np.ndarray,
-    theta: np.ndarray,
     covariance: np.ndarray,
 ) -> tuple[GraftSummary, ...]:
     """Summaries of the grafts of a fitted simulator, along the windows it was fitted to."""

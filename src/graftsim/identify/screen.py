@@ -26,8 +26,8 @@ from graftsim.identify.solve import solve
 from graftsim.optim.least_squares import (
     LevenbergMarquardt,
     Point,
-    inverse,
     normal_equations,
+    reduced,
 )
 
 ITERATIONS = 15
@@ -217,11 +217,7 @@ def _gains(problem: Problem, look: _Look) -> dict[int, tuple[float, float]]:
     linear = look.compiled.jacobian(point.theta, point.local)
     bounds = problem.bounds_of(point.theta)
     n = normal_equations(*linear, point.theta, point.local, bounds)
-    S, g = n.A, n.g
-    if problem.nlocal:
-        BC = n.B @ inverse(n.C)
-        S = S - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
-        g = g - np.einsum("wps,ws->p", BC, n.g_local)
+    S, g = reduced(n)
     active = np.flatnonzero((p.group < 0) | np.isin(p.group, kept))
     solve = np.linalg.pinv(S[np.ix_(active, active)], hermitian=True)
     out = {}

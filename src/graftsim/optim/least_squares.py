@@ -134,6 +134,15 @@ def inverse(C: np.ndarray) -> np.ndarray:
     return np.linalg.inv(unit) * d[:, :, None] * d[:, None, :]
 
 
+def reduced(n: Normal) -> tuple[np.ndarray, np.ndarray]:
+    """Curvature S [p, p] and gradient [p] of theta alone, the local unknowns adjusting (Schur)."""
+    if not n.C.shape[-1]:
+        return n.A, n.g
+    BC = n.B @ inverse(n.C)
+    S = n.A - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
+    return S, n.g - np.einsum("wps,ws->p", BC, n.g_local)
+
+
 def solve_step(
     n: Normal,
     damping: float,
