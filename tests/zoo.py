@@ -21,6 +21,7 @@ from graftsim.engine.simulator import scan_steps
 from graftsim.model import Builder, Model, State
 from graftsim.model.catalogue import with_leaf
 from graftsim.model.joints import JOINT_TYPES, JointType
+from graftsim.taps import CATALOGUE
 
 # Tests compile many programs and run each briefly: quick compilation is worth more than fast code.
 jit = functools.partial(
@@ -36,6 +37,8 @@ rollout = jit(scan_steps, static_argnums=3)
 TYPES = tuple(JOINT_TYPES)
 MOVING = tuple(t for t in TYPES if t != "fixed")
 GRAVITY = 9.81
+# What every simulator names; variables of contact have tests of their own.
+VARIABLES = {k: v for k, v in CATALOGUE.items() if not k.startswith("contact.")}
 
 
 class Topology(NamedTuple):

@@ -15,7 +15,7 @@ from graftsim.errors import (
 )
 
 if TYPE_CHECKING:
-    from graftsim import dynamics, model
+    from graftsim import contact, dynamics, model
     from graftsim.compilation import cache_compilations
     from graftsim.engine import (
         ImplicitDamping,
@@ -132,7 +132,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("dynamics", "model"):
+    if name in ("contact", "dynamics", "model"):
         return import_module(f"graftsim.{name}")
     if name in _LAZY:
         return getattr(import_module(f"graftsim.{_LAZY[name]}"), name)
@@ -194,6 +194,7 @@ __all__ = [
     "VariableError",
     "ZeroAtRest",
     "cache_compilations",
+    "contact",
     "describe_grafts",
     "differentiate",
     "discover",

@@ -54,7 +54,18 @@ CATALOGUE: dict[str, Variable] = {
         "spatial acceleration in link coordinates, gravity subtracted",
         True,
     ),
-    "joint.qdd": Variable("dof", "rad/s^2 | m/s^2", "joint accelerations"),
+    "joint.qdd": Variable("dof", "rad/s^2 | m/s^2", "joint accelerations, before contact impulses"),
+    "contact.depth": Variable("contact", "m", "overlap of the shapes; minus the gap when apart"),
+    "contact.position": Variable("contact", "m", "place of the contact in the world", True),
+    "contact.normal": Variable("contact", "1", "normal, from the first shape to the second", True),
+    "contact.velocity_n": Variable("contact", "m/s", "normal velocity, apart positive"),
+    "contact.velocity_t": Variable("contact", "m/s", "sliding velocity along two tangents"),
+    "contact.friction": Variable("contact", "1", "coefficient of sliding friction"),
+    "contact.slip": Variable("contact", "m/s", "sliding speed (SpringDamper)"),
+    "contact.drag": Variable("contact", "N", "friction against sliding (SpringDamper)"),
+    "contact.residual": Variable("contact", "m/s", "what the impulse solver has left open", True),
+    "contact.force_n": Variable("contact", "N", "normal force on the second shape"),
+    "contact.force_t": Variable("contact", "N", "friction on the second shape, along the tangents"),
 }
 
 

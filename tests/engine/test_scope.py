@@ -17,7 +17,7 @@ from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler, Sim
 from graftsim.engine.simulator import scan_steps
 from graftsim.errors import VariableError
 from graftsim.model.fuse import fuse
-from graftsim.taps import CATALOGUE, OFF, Scope
+from graftsim.taps import OFF, Scope
 
 DT = 0.01
 INTEGRATORS = [SemiImplicitEuler(), ImplicitDamping(), RungeKutta4()]
@@ -91,7 +91,7 @@ def engine(model, state, u, add):
     """Three steps with `add` added by augmentations; everything recorded."""
     augmentations = {name: lambda x, scope, c=c: x + c for name, c in add.items()}
     controls = jnp.stack([u, 0.5 * u, -u])
-    return scan_steps(Simulator(model, DT), state, controls, tuple(CATALOGUE), augmentations)
+    return scan_steps(Simulator(model, DT), state, controls, tuple(zoo.VARIABLES), augmentations)
 
 
 def at(trajectory, t):
@@ -99,7 +99,7 @@ def at(trajectory, t):
     return jax.tree.map(lambda x: x[t], trajectory.states)
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", zoo.VARIABLES)
 def test_adding_a_constant(name):
     """A constant added to a variable does what it does in the step written by hand."""
     model, state, u, constants = case()
@@ -122,7 +122,7 @@ def test_recording_equals_the_value():
     trajectory = engine(model, state, u, {k: np.zeros_like(c) for k, c in constants.items()})
     for t, factor in enumerate((1.0, 0.5, -1.0)):
         value, *_ = by_hand.step(model, at(trajectory, t), factor * u, DT, {})
-        assert set(value) == set(CATALOGUE)
+        assert set(value) == set(zoo.VARIABLES)
         for name, hand in value.items():
             mine = np.asarray(trajectory.recorded[name][t])
             scale = max(np.abs(hand).max(), 1.0)
@@ -159,7 +159,7 @@ def test_every_name_is_tapped_and_described():
     model, *_ = zoo.everything()
     for simulator in (Simulator(model), Simulator(zoo.double_pendulum())):
         variables = simulator.variables()
-        assert set(variables) == set(CATALOGUE)
+        assert set(variables) == set(zoo.VARIABLES)
         for name, (shape, variable, labels) in variables.items():
             assert variable.unit and variable.meaning, name
             assert shape[0] == len(labels), name

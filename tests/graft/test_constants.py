@@ -13,11 +13,10 @@ import zoo
 from engine import by_hand
 from graftsim import MLP, Graft, Simulator, VariableError
 from graftsim.model.fuse import fuse
-from graftsim.taps import CATALOGUE
 
 DT = 0.01
-GRAFTABLE = [name for name, variable in CATALOGUE.items() if not variable.shown]
-SHOWN = [name for name, variable in CATALOGUE.items() if variable.shown]
+GRAFTABLE = [name for name, variable in zoo.VARIABLES.items() if not variable.shown]
+SHOWN = [name for name, variable in zoo.VARIABLES.items() if variable.shown]
 
 
 @lru_cache
@@ -39,7 +38,7 @@ def test_constant_graft(name):
     grafts = simulator.grafts
     graft = eqx.tree_at(lambda g: g.weights.layers[-1].bias, grafts[name], bias)
     simulator = eqx.tree_at(lambda s: s.grafts, simulator, grafts.replace(name, graft))
-    record = tuple(f"graft.{n}" for n in GRAFTABLE) + tuple(CATALOGUE)
+    record = tuple(f"graft.{n}" for n in GRAFTABLE) + tuple(zoo.VARIABLES)
     found = zoo.rollout(simulator, state, u[None], record)
     value, *hand = by_hand.step(simulator.model, state, u, DT, {name: constants[name]})
     end = jax.tree.map(lambda x: x[1], found.states)

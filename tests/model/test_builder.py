@@ -84,7 +84,7 @@ REFUSED = {
     "negative size": (lambda: arm().geom("sphere", -1.0, "upper"), "needs 1 positive sizes"),
     "vertices of a sphere": (
         lambda: arm().geom("sphere", 1.0, "upper", vertices=np.zeros((4, 3))),
-        "vertices belong to a mesh",
+        "vertices belong to meshes and polygons",
     ),
     "shape on nothing": (
         lambda: arm().geom("sphere", 1.0, "uper", name="ball").build(),

@@ -22,7 +22,7 @@ from graftsim.engine import Simulator
 from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
 
 # Shapes act through contact alone; their gradients are tested with it.
-CONTACT_ONLY = {"geom.size", "geom.position", "geom.rotation"}
+CONTACT_ONLY = {n for n in PARAMETERS if n.startswith(("geom.", "pair."))}
 
 
 @lru_cache
@@ -94,7 +94,7 @@ def test_catalogue_lists_exactly_the_leaves():
     """Each leaf of a model has a row in the table, apart from the vertices of meshes."""
     model = zoo.quadruped()
     names = set()
-    for family in ("link", "joint", "actuator", "geom", "frame", "world"):
+    for family in ("link", "joint", "actuator", "geom", "pair", "frame", "world"):
         part = getattr(model, family)
         fields = type(part).__dataclass_fields__
         names |= {f"{family}.{k}" for k, f in fields.items() if not f.metadata.get("static")}

@@ -13,7 +13,6 @@ import zoo
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler, Simulator
 from graftsim.errors import PrecisionError
 from graftsim.model import Builder
-from graftsim.taps import CATALOGUE
 
 
 def as_float32(model):
@@ -46,7 +45,7 @@ def test_float32_rollout_and_gradient():
     simulator = Simulator(model, 0.01, substeps=2)
 
     def rollout(s, x):
-        return s.rollout(x, jnp.stack([u, u]), record=tuple(CATALOGUE))
+        return s.rollout(x, jnp.stack([u, u]), record=tuple(zoo.VARIABLES))
 
     check(jax.eval_shape(rollout, simulator, state))
     check(jax.eval_shape(jax.grad(lambda s: jnp.sum(s.step(state, u).q)), simulator))

@@ -40,7 +40,7 @@ def forward_dynamics(
     m = prepare(model)
     motion = joint_motion(m, q, qd)
     v = link_velocity(m.tree, motion)
-    return aba(m, motion, v, tau, f_ext, armature=armature)
+    return aba(m, motion, v, tau, f_ext, armature=armature)[0]
 
 
 def aba(
@@ -52,8 +52,11 @@ def aba(
     *,
     armature: Float[Array, " nv"] | None = None,
     scope: Tapper = OFF,
-) -> Float[Array, " nv"]:
-    """Passes 2 and 3 of the algorithm, given joint motion and link velocities (pass 1)."""
+) -> tuple[Float[Array, " nv"], Articulated]:
+    """Passes 2 and 3 of the algorithm, given joint motion and link velocities (pass 1).
+
+    With the accelerations comes the factorisation of the inertia, which impulses need.
+    """
     tree, X = m.tree, motion.X
     armature = m.model.joint.armature if armature is None else armature
     c = velocity_bias(motion, v)
@@ -99,7 +102,79 @@ def aba(
                 dofs.append(g.dofs.reshape(-1))
         a.append(assemble(pieces, [g.places for g in groups_of_level[d]]))
     scope.offer(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
-    return scope.tap("joint.qdd", assemble(qdd, dofs) if qdd else tau)
+    result = scope.tap("joint.qdd", assemble(qdd, dofs) if qdd else tau)
+    return result, Articulated(tree, X, groups_of_level)
+
+
+class Articulated:
+    """The joint-space inertia H factorised, as pass 2 leaves it behind.
+
+    A unit impulse on a link meets the joints on its way inwards; what each joint then feels is its
+    innovation u. With it J H^-1 J^T is u^T D^-1 u, without a way back outwards (Rodriguez, Jain,
+    Kreutz-Delgado 1991), and H^-1 J^T lambda one way outwards for the sum of all impulses.
+    """
+
+    def __init__(
+        self, tree: Tree, X: Float[Array, "nl 6 6"], groups_of_level: list[list[_Group]]
+    ) -> None:
+        self.tree, self.X, self.groups_of_level = tree, X, groups_of_level
+
+    def innovations(self, f: Float[Array, "nl 6 k"]) -> list[list[Float[Array, "l n k"]]]:
+        """u of every group of joints under k sets of impulses (at the links' origins, in them)."""
+        tree = self.tree
+        found: list[list[Float[Array, "l n k"]]] = [[] for _ in tree.levels]
+        carried = None
+        for d in reversed(range(len(tree.levels))):
+            index = tree.levels[d]
+            p = -rows(f, index)
+            if carried is not None:
+                p = p + to_parents(tree, d + 1, carried)
+            pieces, places = [], []
+            for g in self.groups_of_level[d]:
+                p_g = rows(p, g.places)
+                if g.n == 0:
+                    u = jnp.zeros((len(g.places), 0, f.shape[-1]), f.dtype)
+                else:
+                    u = -jnp.einsum("lni,lik->lnk", g.S, p_g)
+                    p_g = p_g + jnp.einsum("lni,lnk->lik", g.Dinv_U, u)
+                found[d].append(u)
+                pieces.append(p_g)
+                places.append(g.places)
+            if d > 0:
+                Xt = jnp.swapaxes(rows(self.X, index), -1, -2)
+                carried = Xt @ assemble(pieces, places)
+        return found
+
+    def weigh(self, u: list[list[Float[Array, "l n k"]]]) -> list[list[Float[Array, "l n k"]]]:
+        """D^-1 u."""
+        return [
+            [solve(g.D, x) if g.n else x for g, x in zip(groups, level, strict=True)]
+            for groups, level in zip(self.groups_of_level, u, strict=True)
+        ]
+
+    def respond(self, weighed: list[list[Float[Array, "l n k"]]]) -> Float[Array, "nv k"]:
+        """Changes of the joint velocities under k sets of impulses, given D^-1 u of them."""
+        tree = self.tree
+        above: Float[Array, "l 6 k"] | None = None
+        out, dofs = [], []
+        for d, index in enumerate(tree.levels):
+            if above is not None:
+                above = rows(self.X, index) @ from_parents(tree, d, above)
+            pieces, places = [], []
+            for g, y in zip(self.groups_of_level[d], weighed[d], strict=True):
+                a = None if above is None else rows(above, g.places)
+                if g.n == 0:
+                    k = y.shape[-1]
+                    pieces.append(jnp.zeros((len(g.places), 6, k), y.dtype) if a is None else a)
+                else:
+                    dv = y if a is None else y - jnp.einsum("lni,lik->lnk", g.Dinv_U, a)
+                    moved = jnp.einsum("lni,lnk->lik", g.S, dv)
+                    pieces.append(moved if a is None else a + moved)
+                    out.append(dv.reshape(-1, dv.shape[-1]))
+                    dofs.append(g.dofs.reshape(-1))
+                places.append(g.places)
+            above = assemble(pieces, places)
+        return assemble(out, dofs)
 
 
 def _by_freedom(tree: Tree, index: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
@@ -135,7 +210,7 @@ class _Group:
         D = D + rows(armature, flat).reshape(k, n, 1) * jnp.eye(n, dtype=D.dtype)
         u = rows(tau, flat).reshape(k, n) - jnp.einsum("kni,ki->kn", self.S, self.p_A)
         solved = solve(D, jnp.concatenate([U, u[..., None]], -1))
-        self.U, self.Dinv_U, self.Dinv_u = U, solved[..., :6], solved[..., 6]
+        self.D, self.U, self.Dinv_U, self.Dinv_u = D, U, solved[..., :6], solved[..., 6]
 
     def inertia_through(self) -> Float[Array, "k 6 6"]:
         """I_a = I_A - U D^-1 U^T: what the parent feels through the joint."""

@@ -68,6 +68,15 @@ def link_velocity(tree: Tree, motion: JointMotion) -> Float[Array, "nl 6"]:
     return assemble(levels, list(tree.levels))
 
 
+def carried_velocity(
+    tree: Tree, motion: JointMotion, qd: Float[Array, " nv"]
+) -> Float[Array, "nl 6"]:
+    """Link velocities of other joint velocities in the same pose."""
+    moved = motion.S * qd[:, None]
+    incidence = (np.arange(tree.nl)[:, None] == tree.link_of_dof).astype(float)
+    return link_velocity(tree, motion._replace(v_J=jnp.asarray(incidence, qd.dtype) @ moved))
+
+
 def velocity_bias(motion: JointMotion, v: Float[Array, "nl 6"]) -> Float[Array, "nl 6"]:
     """c_i = c_J + v_i x v_J [RBDA 5.1]."""
     return motion.c_J + cross_motion(v, motion.v_J)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.dynamics.aba import aba
+from graftsim.contact.law import ContactLaw
+from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import actuator_forces, command
 from graftsim.dynamics.kinematics import world_transforms
 from graftsim.dynamics.mechanism import Mechanism
-from graftsim.dynamics.motion import joint_motion, link_velocity
+from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
 from graftsim.dynamics.passive import passive_terms
 from graftsim.model.state import State
 from graftsim.spatial.rotation import transpose
+from graftsim.spatial.transform import Transform
 from graftsim.taps import Tapper
+
+
+class Acceleration(NamedTuple):
+    """Joint accelerations, the commands as they were named, and what they were computed from."""
+
+    qdd: Float[Array, " nv"]
+    u: Float[Array, " nu"]
+    motion: JointMotion
+    X_0: Transform | None
+    articulated: Articulated
 
 
 def acceleration(
@@ -21,21 +35,24 @@ def acceleration(
     state: State,
     u: Float[Array, " nu"],
     *,
+    contact: ContactLaw | None = None,
     extra_armature: Float[Array, " nv"] | None = None,
     scope: Tapper,
-) -> tuple[Float[Array, " nv"], Float[Array, " nu"]]:
-    """Joint accelerations (rad/s^2, m/s^2) of a state under commands u, and u as it was named.
+) -> Acceleration:
+    """Joint accelerations (rad/s^2, m/s^2) of a state under commands u.
 
-    The lags of the actuators must see the same commands as the actuators, so u goes back.
+    The lags of the actuators must see the same commands as the actuators, so u goes back. Link
+    poses (`X_0`) are computed where contact needs them.
     """
     q = scope.tap("state.q", state.q)
     qd = scope.tap("state.qd", state.qd)
     u = scope.tap("control.u", u)
     motion = joint_motion(m, q, qd)
+    X_0 = None if contact is None else world_transforms(m.tree, motion)
 
     # Poses are for those who look: dynamics without contact does not need them.
     def poses() -> dict[str, Array]:
-        X = world_transforms(m.tree, motion)
+        X = world_transforms(m.tree, motion) if X_0 is None else X_0
         return {"link.position": X.r, "link.rotation": transpose(X.E)}
 
     scope.offer(poses)
@@ -44,8 +61,11 @@ def acceleration(
     c = scope.tap("actuator.command", command(m.model.actuator, u, state.act))
     driven = actuator_forces(m.model.actuator, c, q_dof, qd_dof, scope=scope)
     tau = scope.tap("joint.tau", passive + driven)
-    f_ext = scope.tap("link.force", jnp.zeros((m.tree.nl, 6), q.dtype))
+    f_ext = None if contact is None or X_0 is None else contact.forces(m, X_0, v, scope)
+    f_ext = jnp.zeros((m.tree.nl, 6), q.dtype) if f_ext is None else f_ext
+    f_ext = scope.tap("link.force", f_ext)
     armature = m.model.joint.armature
     if extra_armature is not None:
         armature = armature + extra_armature
-    return aba(m, motion, v, tau, f_ext, armature=armature, scope=scope), u
+    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
+    return Acceleration(qdd, u, motion, X_0, articulated)

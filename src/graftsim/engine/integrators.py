@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from graftsim.contact.law import ContactLaw, Free
 from graftsim.dynamics.actuation import next_act
 from graftsim.dynamics.mechanism import Mechanism, assemble, rows
 from graftsim.dynamics.passive import friction_secant
-from graftsim.engine.forces import acceleration
+from graftsim.engine.forces import Acceleration, acceleration
 from graftsim.model.state import State
 from graftsim.model.tree import Tree
 from graftsim.taps import Tapper
@@ -56,9 +57,33 @@ class Integrator(eqx.Module):
 
     @abc.abstractmethod
     def advance(
-        self, m: Mechanism, state: State, u: Float[Array, " nu"], h: Float[Array, ""], scope: Tapper
+        self,
+        m: Mechanism,
+        state: State,
+        u: Float[Array, " nu"],
+        h: Float[Array, ""],
+        scope: Tapper,
+        contact: ContactLaw | None = None,
     ) -> State:
         """State after h seconds under commands u held constant."""
+
+
+def _euler(
+    m: Mechanism,
+    state: State,
+    h: Float[Array, ""],
+    found: Acceleration,
+    contact: ContactLaw | None,
+    scope: Tapper,
+) -> State:
+    """Velocities first, impulses of contact included, then positions with them."""
+    qd = mean = state.qd + h * found.qdd
+    if contact is not None and contact.impulsive:
+        assert found.X_0 is not None
+        free = Free(found.motion, found.X_0, found.articulated, qd)
+        qd, mean = contact.velocities(m, free, state.qd, h, scope)
+    act = next_act(m.model.actuator, found.u, state.act, h)
+    return State(q=move(m.tree, state.q, mean, h), qd=qd, act=act)
 
 
 class SemiImplicitEuler(Integrator):
@@ -69,13 +94,18 @@ class SemiImplicitEuler(Integrator):
     """
 
     def advance(
-        self, m: Mechanism, state: State, u: Float[Array, " nu"], h: Float[Array, ""], scope: Tapper
+        self,
+        m: Mechanism,
+        state: State,
+        u: Float[Array, " nu"],
+        h: Float[Array, ""],
+        scope: Tapper,
+        contact: ContactLaw | None = None,
     ) -> State:
         """One step."""
-        qdd, u = acceleration(m, state, u, scope=scope)
-        qd = state.qd + h * qdd
-        act = next_act(m.model.actuator, u, state.act, h)
-        return State(q=move(m.tree, state.q, qd, h), qd=qd, act=act)
+        return _euler(
+            m, state, h, acceleration(m, state, u, contact=contact, scope=scope), contact, scope
+        )
 
 
 class ImplicitDamping(Integrator):
@@ -88,15 +118,19 @@ class ImplicitDamping(Integrator):
     """
 
     def advance(
-        self, m: Mechanism, state: State, u: Float[Array, " nu"], h: Float[Array, ""], scope: Tapper
+        self,
+        m: Mechanism,
+        state: State,
+        u: Float[Array, " nu"],
+        h: Float[Array, ""],
+        scope: Tapper,
+        contact: ContactLaw | None = None,
     ) -> State:
         """One step."""
         joint = m.model.joint
         D = joint.damping + friction_secant(joint, state.qd)
-        qdd, u = acceleration(m, state, u, extra_armature=h * D, scope=scope)
-        qd = state.qd + h * qdd
-        act = next_act(m.model.actuator, u, state.act, h)
-        return State(q=move(m.tree, state.q, qd, h), qd=qd, act=act)
+        found = acceleration(m, state, u, contact=contact, extra_armature=h * D, scope=scope)
+        return _euler(m, state, h, found, contact, scope)
 
 
 class RungeKutta4(Integrator):
@@ -107,11 +141,17 @@ class RungeKutta4(Integrator):
     """
 
     def advance(
-        self, m: Mechanism, state: State, u: Float[Array, " nu"], h: Float[Array, ""], scope: Tapper
+        self,
+        m: Mechanism,
+        state: State,
+        u: Float[Array, " nu"],
+        h: Float[Array, ""],
+        scope: Tapper,
+        contact: ContactLaw | None = None,
     ) -> State:
         """One step; variables are named at its start."""
         tree, actuator = m.tree, m.model.actuator
-        k1, held = acceleration(m, state, u, scope=scope)
+        k1, held, *_ = acceleration(m, state, u, contact=contact, scope=scope)
 
         def stage(d: Array, dv: Array, dt: Array) -> State:
             return State(
@@ -121,8 +161,8 @@ class RungeKutta4(Integrator):
             )
 
         def slope(d: Array, s: State) -> tuple[Array, Array]:
-            qdd, _ = acceleration(m, s, u, scope=scope.again())
-            return displacement_rate(tree, d, s.qd), qdd
+            found = acceleration(m, s, u, contact=contact, scope=scope.again())
+            return displacement_rate(tree, d, s.qd), found.qdd
 
         r1 = state.qd
         d2 = h / 2 * r1

@@ -15,9 +15,10 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
-from graftsim.engine.integrators import Integrator, SemiImplicitEuler
+from graftsim.engine.integrators import Integrator, RungeKutta4, SemiImplicitEuler
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels
 from graftsim.model.fuse import fuse
@@ -62,13 +63,14 @@ class Simulator(eqx.Module):
     """A mechanism in time. An immutable pytree: jit, grad and vmap it, and over its leaves.
 
     `dt` (s) is the step that controls and recordings are on; `substeps` divides it for the
-    integrator.
+    integrator. `contact`: the law between shapes that touch; without one nothing touches.
     """
 
     model: Model
     dt: Float[Array, ""]
     integrator: Integrator
     substeps: int = eqx.field(static=True)
+    contact: ContactLaw | None
     grafts: Grafts | None
 
     def __init__(
@@ -78,9 +80,10 @@ class Simulator(eqx.Module):
         *,
         integrator: Integrator | None = None,
         substeps: int = 1,
+        contact: ContactLaw | None = None,
         grafts: Grafts | None = None,
     ) -> None:
-        """Raises ModelError when dt or substeps is not positive."""
+        """Raises ModelError: dt or substeps not positive, impulses within Runge-Kutta stages."""
         if not isinstance(dt, Tracer) and not float(dt) > 0:
             raise ModelError(f"The step dt must be positive, got {dt} s.")
         if substeps < 1:
@@ -89,6 +92,21 @@ class Simulator(eqx.Module):
         self.dt = jnp.asarray(dt, model.link.mass.dtype)
         self.integrator = SemiImplicitEuler() if integrator is None else integrator
         self.substeps = substeps
+        if contact is not None and not model.pair.names:
+            warnings.warn(
+                f"Model '{model.name}' has no two shapes that may touch: contact has nothing to "
+                "do. `load(..., ground=0.0)` puts a floor under a robot.",
+                GraftsimWarning,
+                stacklevel=2,
+            )
+            contact = None
+        if contact is not None and contact.impulsive and isinstance(self.integrator, RungeKutta4):
+            raise ModelError(
+                f"{type(contact).__name__} changes velocities by impulses, which RungeKutta4 "
+                "cannot integrate: use SemiImplicitEuler or ImplicitDamping, or "
+                "contact=SpringDamper()."
+            )
+        self.contact = contact
         self.grafts = grafts
 
     def __hash__(self) -> int:
@@ -196,13 +214,13 @@ class Simulator(eqx.Module):
         left = self.substeps
         if scope is not OFF or left == 1:
             # Variables are named in the first sub-step, at the start of the step.
-            state = self.integrator.advance(m, state, u, h, scope)
+            state = self.integrator.advance(m, state, u, h, scope, self.contact)
             left -= 1
         if left == 0:
             return state
 
         def body(s: State, _: None) -> tuple[State, None]:
-            return self.integrator.advance(m, s, u, h, scope.again()), None
+            return self.integrator.advance(m, s, u, h, scope.again(), self.contact), None
 
         return jax.lax.scan(body, state, None, length=left)[0]
 
@@ -341,6 +359,11 @@ def _reader(simulator: Simulator, model: Model, text: str) -> Callable[[Scope], 
             raise VariableError(f"There is no graft named '{name}'. {suggest(name, known)}")
         return lambda scope: scope.notes[text]
     name, index = _resolve(model, text)
+    if name.startswith("contact.") and simulator.contact is None:
+        raise VariableError(
+            f"'{text}' needs a contact law: "
+            "Simulator(..., contact=graftsim.contact.Complementarity())."
+        )
     return lambda scope: scope[name][index]
 
 

@@ -16,13 +16,14 @@ import numpy as np
 
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks
+from graftsim.model import pairs as touching
+from graftsim.model.contact_counts import KINDS as GEOM_KINDS
 from graftsim.model.joints import JOINT_TYPES
-from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Model, World
+from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Model, Pairs, World
 from graftsim.model.tree import Tree
 from graftsim.units import resolve_dtype
 
 WORLD = "world"
-GEOM_KINDS = ("sphere", "capsule", "box", "cylinder", "ellipsoid", "plane", "mesh")
 ACTUATOR_KINDS = ("torque", "position", "velocity")
 Vector = Sequence[float] | np.ndarray
 
@@ -51,6 +52,8 @@ class Builder:
     _frames: dict[str, dict] = field(default_factory=dict)
     _geoms: dict[str, dict] = field(default_factory=dict)
     _actuators: dict[str, dict] = field(default_factory=dict)
+    _pairs: dict[tuple[str, str], dict] = field(default_factory=dict)
+    _excluded: list[tuple[str, str]] = field(default_factory=list)
 
     def link(
         self,
@@ -158,12 +161,20 @@ class Builder:
         *,
         name: str | None = None,
         vertices: np.ndarray | None = None,
+        mask: tuple[int, int] = (1, 1),
+        **surface: float | None,
     ) -> Builder:
         """Attach a shape to a link. Sizes (m) after MuJoCo, unused numbers left out:
 
         sphere (radius), capsule and cylinder (radius, half length along z), box (half sides),
         ellipsoid (semi-axes), plane (none; normal along z), mesh (none; `vertices` [n, 3] of a
-        convex body).
+        convex body), polygon (none; `vertices` [n, 2] of a convex outline in the shape's xy plane,
+        counter-clockwise, for mechanisms that move in the world's xy plane).
+
+        `mask` (type, what it is open to): bits as MuJoCo's contype and conaffinity; two shapes may
+        touch when either's type meets what the other is open to. `surface`: friction, stribeck,
+        friction_velocity (m/s), restitution, stiffness (N/m^n), dissipation (s/m), cfm (1/kg) of
+        the pairs that it will belong to.
         """
         name = name or f"{link}/{kind}{len(self._geoms)}"
         self._new(name, self._geoms, "Shape")
@@ -173,16 +184,33 @@ class Builder:
         given = np.atleast_1d(np.asarray(size, float))[: needs.get(kind, 0)]
         if len(given) < needs.get(kind, 0) or np.any(given <= 0):
             raise ModelError(f"Shape '{name}': a {kind} needs {needs[kind]} positive sizes: {size}")
-        if (kind == "mesh") != (vertices is not None):
-            raise ModelError(f"Shape '{name}': vertices belong to a mesh, and only to it.")
+        if (kind in ("mesh", "polygon")) != (vertices is not None):
+            raise ModelError(f"Shape '{name}': vertices belong to meshes and polygons only.")
         self._geoms[name] = {
             "kind": kind,
             "link": link,
             "size": np.concatenate([given, np.zeros(3 - len(given))]),
             "position": checks.vector(position, 3, f"shape '{name}': position"),
             "rotation": checks.unit(rotation, 4, f"shape '{name}': rotation"),
-            "vertices": np.zeros((0, 3)) if vertices is None else np.asarray(vertices, float),
+            "vertices": np.zeros((0, 3)) if vertices is None else _corners(vertices, kind, name),
+            "mask": mask,
+            "surface": touching.check_surface(surface, f"shape '{name}'"),
         }
+        return self
+
+    def pair(self, a: str, b: str, **surface: float | None) -> Builder:
+        """Let two shapes touch whatever masks and links say, or state what holds between them.
+
+        `surface`: as for `geom`. Raises ModelError for a number that no surface can have.
+        """
+        if frozenset((a, b)) in {frozenset(p) for p in self._pairs}:
+            raise ModelError(f"Pair '{a}', '{b}' is declared twice.")
+        self._pairs[a, b] = touching.check_surface(surface, f"pair '{a}', '{b}'")
+        return self
+
+    def exclude(self, a: str, b: str) -> Builder:
+        """Let no shape of link `a` touch a shape of link `b`."""
+        self._excluded.append((a, b))
         return self
 
     def actuator(
@@ -230,9 +258,10 @@ class Builder:
         }
         return self
 
-    def build(self, dtype: Any = None) -> Model:
+    def build(self, dtype: Any = None, *, self_collision: bool = False) -> Model:
         """Freeze into a `Model` of the given float type (default: JAX's present one).
 
+        `self_collision`: shapes of one mechanism may touch each other, but for parent and child.
         Raises ModelError: no link, an end link that moves without mass or inertia, an actuator or
         frame on something unknown; PrecisionError: float64 asked for while JAX has it switched off.
         """
@@ -283,10 +312,11 @@ class Builder:
             }
 
         geoms = list(self._geoms.values())
+        pair, skipped = self._build_pairs(tree, index, masses.sum(), self_collision, column)
         return Model(
             name=self.name,
             tree=tree,
-            notes=tuple(self.notes),
+            notes=(*self.notes, *skipped),
             link=Links(mass=rows("mass"), com=rows("com", 3), inertia=rows("inertia", 6)),
             joint=joint,
             actuator=self._build_actuators(tree, column),
@@ -296,8 +326,45 @@ class Builder:
                 vertices=tuple(jnp.asarray(g["vertices"], dtype) for g in geoms),
                 **placed(self._geoms, "Shape"),
             ),
+            pair=pair,
             frame=Frames(**placed(self._frames, "Frame")),
             world=World(gravity=jnp.asarray(checks.vector(self.gravity, 3, "gravity"), dtype)),
+        )
+
+    def _build_pairs(
+        self, tree: Tree, index: dict[str, int], mass: float, self_collision: bool, column: Any
+    ) -> tuple[Pairs, list[str]]:
+        """The pairs, and sentences on those that no function computes contact of."""
+        names = list(self._geoms)
+        geoms: list[dict[str, Any]] = [g | {"link": index[g["link"]]} for g in self._geoms.values()]
+        for what, known in ((self._excluded, index), (self._pairs, names)):
+            for name in {n for pair in what for n in pair}:
+                if name not in known:
+                    kind = "Exclusion of links" if known is index else "Pair of shapes"
+                    raise ModelError(f"{kind}: no '{name}'. {suggest(name, known)}")
+        excluded = {frozenset((index[a], index[b])) for a, b in self._excluded}
+        stated = {}
+        for (a, b), numbers in self._pairs.items():
+            i, j = names.index(a), names.index(b)
+            if not touching.count(geoms, i, j):
+                kinds = f"{geoms[i]['kind']} and {geoms[j]['kind']}"
+                raise ModelError(f"Pair '{a}', '{b}': no contact between {kinds}.")
+            stated[touching.ordered(geoms, i, j)] = numbers
+        apart = touching.candidates(tree, geoms, excluded, self_collision)
+        found = [pair for pair in apart if touching.count(geoms, *pair)]
+        skipped = [pair for pair in apart if not touching.count(geoms, *pair)]
+        found += [pair for pair in stated if pair not in found]
+        weight = mass * (float(np.linalg.norm(self.gravity)) or 9.81)
+        surfaces = [
+            touching.surface(geoms[i], geoms[j], stated.get((i, j), {}), weight) for i, j in found
+        ]
+        pairs = Pairs(
+            names=tuple(f"{names[i]}/{names[j]}" for i, j in found),
+            geoms=tuple(found),
+            **{k: column([s[k] for s in surfaces], (len(found),)) for k in touching.SURFACE},
+        )
+        return pairs, touching.cannot_touch(
+            (geoms[i]["kind"], geoms[j]["kind"], f"{names[i]}/{names[j]}") for i, j in skipped
         )
 
     def _build_actuators(self, tree: Tree, column: Any) -> Actuators:
@@ -322,3 +389,20 @@ class Builder:
     def _new(self, name: str, known: dict[str, Any], kind: str) -> None:
         if name in known:
             raise ModelError(f"{kind} '{name}' is declared twice.")
+
+
+def _corners(vertices: Any, kind: str, name: str) -> np.ndarray:
+    """[n, 3]; those of a polygon lie at z = 0."""
+    out = np.asarray(vertices, float)
+    width = 2 if kind == "polygon" else 3
+    if out.ndim != 2 or out.shape[1] != width or len(out) < width + 1:
+        raise ModelError(
+            f"Shape '{name}': vertices of a {kind} have shape [n, {width}], n > {width}; "
+            f"got {out.shape}."
+        )
+    if kind == "mesh":
+        return out
+    edge, following = np.roll(out, -1, 0) - out, np.roll(out, -2, 0) - np.roll(out, -1, 0)
+    if np.any(edge[:, 0] * following[:, 1] - edge[:, 1] * following[:, 0] <= 0):
+        raise ModelError(f"Shape '{name}': a polygon is convex, its corners counter-clockwise.")
+    return np.pad(out, ((0, 0), (0, 1)))

@@ -12,6 +12,7 @@ import equinox as eqx
 
 from graftsim.errors import ModelError, suggest
 from graftsim.model.model import Model
+from graftsim.model.pairs import contact_labels
 from graftsim.model.tree import Tree
 
 
@@ -54,6 +55,13 @@ PARAMETERS: dict[str, Parameter] = {
     "geom.size": Parameter("geom", "m", "size of the shape"),
     "geom.position": Parameter("geom", "m", "position of the shape in its link"),
     "geom.rotation": Parameter("geom", "1", "orientation of the shape in its link (w x y z)"),
+    "pair.friction": Parameter("pair", "1", "coefficient of sliding friction"),
+    "pair.stribeck": Parameter("pair", "1", "static friction above sliding friction"),
+    "pair.friction_velocity": Parameter("pair", "m/s", "width of friction's change of sign"),
+    "pair.restitution": Parameter("pair", "1", "speed after an impact over the speed before"),
+    "pair.stiffness": Parameter("pair", "N/m^n", "Hunt-Crossley stiffness"),
+    "pair.dissipation": Parameter("pair", "s/m", "Hunt-Crossley dissipation"),
+    "pair.cfm": Parameter("pair", "1/kg", "compliance of the impulse models"),
     "frame.position": Parameter("frame", "m", "position of the frame in its link"),
     "frame.rotation": Parameter("frame", "1", "orientation of the frame in its link (w x y z)"),
     "world.gravity": Parameter("axis", "m/s^2", "gravity"),
@@ -61,7 +69,8 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 def labels(model: Model, rows: str) -> tuple[str, ...]:
-    """Names along an axis kind: link, joint, dof, coordinate, actuator, geom, frame or axis."""
+    """Names along an axis kind: link, joint, dof, coordinate, actuator, geom, pair, contact,
+    frame or axis."""
     t: Tree = model.tree
     return {
         "link": t.links,
@@ -71,6 +80,8 @@ def labels(model: Model, rows: str) -> tuple[str, ...]:
         "actuator": model.actuator.names,
         "geom": model.geom.names,
         "frame": model.frame.names,
+        "pair": model.pair.names,
+        "contact": contact_labels(model),
         "axis": ("x", "y", "z"),
     }[rows]
 

@@ -76,6 +76,7 @@ def fuse(model: Model) -> Model:
         joint=joint,
         actuator=model.actuator,
         geom=_geoms(model, place),
+        pair=model.pair,
         frame=_frames(model, place),
         world=model.world,
     )

@@ -80,6 +80,23 @@ class Geoms(eqx.Module):
     vertices: tuple[Float[Array, "n 3"], ...]
 
 
+class Pairs(eqx.Module):
+    """Which shapes may touch (indices into `Geoms`), and what holds between their surfaces.
+
+    Friction and its like are properties of two surfaces, not of one: they are kept per pair.
+    """
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    geoms: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    friction: Float[Array, " np"]
+    stribeck: Float[Array, " np"]
+    friction_velocity: Float[Array, " np"]
+    restitution: Float[Array, " np"]
+    stiffness: Float[Array, " np"]
+    dissipation: Float[Array, " np"]
+    cfm: Float[Array, " np"]
+
+
 class Frames(eqx.Module):
     """Named frames fixed to links (link -1: the world): tools, sensors, markers, merged links."""
 
@@ -105,6 +122,7 @@ class Model(eqx.Module):
     joint: Joints
     actuator: Actuators
     geom: Geoms
+    pair: Pairs
     frame: Frames
     world: World
 

@@ -30,6 +30,12 @@ class Transform(NamedTuple):
         w, u = v[..., :3], v[..., 3:]
         return jnp.concatenate([rotate(self.E, w), rotate(self.E, u - cross(self.r, w))], axis=-1)
 
+    def force(self, f: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
+        """X* f: a force vector of frame a in frame b [RBDA 2.25]."""
+        n, f_lin = f[..., :3], f[..., 3:]
+        n_b = rotate(self.E, n - cross(self.r, f_lin))
+        return jnp.concatenate([n_b, rotate(self.E, f_lin)], axis=-1)
+
     def force_inverse(self, f: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
         """X^T f: a force vector of frame b in frame a [RBDA 2.25]."""
         Et = transpose(self.E)

@@ -1,0 +1,80 @@
+"""Between joint space and contact space: relative velocities, wrenches, the Delassus matrix."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.contact.detect import Contacts, Places
+from graftsim.dynamics.aba import Articulated
+from graftsim.spatial.rotation import cross
+from graftsim.spatial.transform import Transform, rotate
+from graftsim.spatial.vectors import mirror
+
+
+def relative_velocities(
+    contacts: Contacts, at: Places, X_0: Transform, v: Float[Array, "nl 6"]
+) -> Float[Array, "nc 3"]:
+    """Velocity of the second body against the first, in each contact's frame (m/s; + apart)."""
+    world = X_0.motion_inverse(v)
+    world = jnp.concatenate([world, jnp.zeros_like(world[:1])])
+    apart = world[at.second] - world[at.first]
+    linear = apart[:, 3:] + cross(apart[:, :3], contacts.position)
+    return rotate(contacts.frame, linear)
+
+
+def wrenches(
+    contacts: Contacts, at: Places, X_0: Transform, force: Float[Array, "nc 3"]
+) -> Float[Array, "nl 6"]:
+    """Spatial forces on the links, in them, of forces in the contacts' frames (on the second)."""
+    world = jnp.einsum("nkj,nk->nj", contacts.frame, force)
+    spatial = jnp.concatenate([cross(contacts.position, world), world], -1)
+    signs = jnp.asarray(_signs(at, X_0.r.shape[0]), force.dtype)
+    return X_0.force(signs @ spatial)
+
+
+class Impulses(NamedTuple):
+    """What unit impulses at the contacts do: `u` and D^-1 u of every group of joints."""
+
+    articulated: Articulated
+    u: list[list[Float[Array, "l n k"]]]
+    weighed: list[list[Float[Array, "l n k"]]]
+
+    def delassus(self) -> Float[Array, "3nc 3nc"]:
+        """J H^-1 J^T (1/kg): velocities at the contacts by impulses at the contacts."""
+        pairs = [
+            (u.reshape(-1, u.shape[-1]), y.reshape(-1, y.shape[-1]))
+            for groups in zip(self.u, self.weighed, strict=True)
+            for u, y in zip(*groups, strict=True)
+        ]
+        u, y = (jnp.concatenate(x) for x in zip(*pairs, strict=True))
+        return mirror(u.T @ y)
+
+    def respond(self, impulses: Float[Array, "3nc k"]) -> Float[Array, "nv k"]:
+        """H^-1 J^T lambda: changes of the joint velocities."""
+        weighed = [[y @ impulses for y in groups] for groups in self.weighed]
+        return self.articulated.respond(weighed)
+
+
+def unit_impulses(
+    articulated: Articulated, contacts: Contacts, at: Places, X_0: Transform
+) -> Impulses:
+    """Response to a unit impulse in each direction of each contact."""
+    nc, nl = contacts.depth.shape[0], X_0.r.shape[0]
+    arm = jnp.broadcast_to(contacts.position[:, None], contacts.frame.shape)
+    spatial = jnp.concatenate([cross(arm, contacts.frame), contacts.frame], -1)
+    signs = jnp.asarray(_signs(at, nl), spatial.dtype)
+    # Every link's view of every direction; links that a contact does not touch have zeros.
+    by_link = Transform(X_0.E[:, None], X_0.r[:, None]).force(spatial.reshape(1, 3 * nc, 6))
+    f = jnp.repeat(signs, 3, axis=1)[:, :, None] * by_link
+    u = articulated.innovations(jnp.swapaxes(f, -1, -2))
+    return Impulses(articulated, u, articulated.weigh(u))
+
+
+def _signs(at: Places, nl: int) -> np.ndarray:
+    """[nl, nc]: +1 where the link carries the second shape, -1 the first."""
+    link = np.arange(nl)[:, None]
+    return (link == at.second).astype(float) - (link == at.first)

@@ -1,0 +1,53 @@
+"""What the engine asks of a contact law: smooth forces before the step, or impulses at its end."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from graftsim.dynamics.aba import Articulated
+from graftsim.dynamics.mechanism import Mechanism
+from graftsim.dynamics.motion import JointMotion, carried_velocity
+from graftsim.spatial.transform import Transform
+from graftsim.taps import Tapper
+
+
+class Free(NamedTuple):
+    """A step without impulses: where the links are, what their inertia is, and how it would end."""
+
+    motion: JointMotion
+    X_0: Transform
+    articulated: Articulated
+    qd: Float[Array, " nv"]
+
+    def link_velocity(self, m: Mechanism, qd: Float[Array, " nv"]) -> Float[Array, "nl 6"]:
+        """Link velocities, in links, of joint velocities in this pose."""
+        return carried_velocity(m.tree, self.motion, qd)
+
+
+class ContactLaw(eqx.Module):
+    """What happens between shapes that touch. A law overrides one of the two methods."""
+
+    impulsive: ClassVar[bool] = False
+
+    def forces(
+        self, m: Mechanism, X_0: Transform, v: Float[Array, "nl 6"], scope: Tapper
+    ) -> Float[Array, "nl 6"] | None:
+        """Spatial forces on the links, in them (N m; N), given their poses and velocities."""
+        return None
+
+    def velocities(
+        self,
+        m: Mechanism,
+        free: Free,
+        qd: Float[Array, " nv"],
+        h: Float[Array, ""],
+        scope: Tapper,
+    ) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
+        """Joint velocities after h seconds, and the mean ones that positions move with.
+
+        `qd`: velocities at the start of the step.
+        """
+        return free.qd, free.qd

@@ -1,0 +1,215 @@
+"""The contact problem with a polyhedral cone, as a linear complementarity problem.
+
+Friction is a sum of pushes f_k >= 0 along nd directions d_k (columns of D) of the tangent plane;
+with gamma, the speed of sliding, it reads for each contact (Anitescu, Potra 1997; de Avila
+Belbute-Peres et al. 2018), w = A lambda + b, lambda_t = D f:
+
+    0 <= lambda_n  _|_  a     = w_n                   >= 0
+    0 <= f         _|_  sigma = D^T w_t + gamma       >= 0
+    0 <= gamma     _|_  zeta  = mu lambda_n - sum(f)  >= 0
+
+A primal-dual interior point (Mehrotra 1992) follows s z = kappa to kappa -> 0. In each Newton step
+f and gamma are eliminated contact by contact, so the system to solve has three rows a contact,
+whatever the number of directions. Newton's method on the fixed point (`cone.solve_contact`) takes
+the last digits, where products of twenty orders of magnitude would cost them.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.solvers import cone
+from graftsim.solvers.cone import Problem, velocities
+from graftsim.solvers.general import Solver, factor
+from graftsim.solvers.sections import corners
+
+
+class InteriorPoint(NamedTuple):
+    """Friction directions by their angles in the tangent plane (rad), and when to stop."""
+
+    section: tuple[float, ...]
+    iterations: int = 40
+    newton: int = 5
+    tolerance: float | None = None
+
+    def approach(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
+        """Impulses with products s z near sqrt(eps), from where Newton finishes."""
+        D = corners(self.section).astype(problem.b.dtype)
+        z = _interior(problem, D, self.iterations)
+        return jnp.concatenate([z.normal[:, None], z.push @ D.T], -1)
+
+
+class Point(NamedTuple):
+    """Multipliers or their slacks, of the three conditions: normal [n], push [n, nd], slip [n]."""
+
+    normal: Float[Array, " n"]
+    push: Float[Array, "n nd"]
+    slip: Float[Array, " n"]
+
+
+def _slacks(problem: Problem, z: Point, D: np.ndarray) -> Point:
+    """a, sigma, zeta of multipliers."""
+    w = velocities(problem, jnp.concatenate([z.normal[:, None], z.push @ D.T], -1))
+    return Point(
+        w[:, 0],
+        w[:, 1:] @ D + z.slip[:, None],
+        problem.mu * z.normal - jnp.sum(z.push, -1),
+    )
+
+
+def _interior(problem: Problem, D: np.ndarray, iterations: int) -> Point:
+    """Multipliers near the solution."""
+    n, nd = problem.n, D.shape[1]
+    dtype = problem.b.dtype
+    tolerance = 0.1 * float(jnp.finfo(dtype).eps) ** 0.5
+    # Speeds and impulses of the right size to start from.
+    speed = jnp.maximum(cone.speed(problem), jnp.asarray(1e-6, dtype))
+    inertia = 1 / jnp.max(jnp.diagonal(problem.A))
+    z = Point(
+        jnp.full(n, speed * inertia), jnp.full((n, nd), speed * inertia / nd), jnp.full(n, speed)
+    )
+    s = Point(jnp.full(n, speed), jnp.full((n, nd), speed), jnp.full(n, speed * inertia))
+    # Products are powers: speed^2 times inertia.
+    goal = tolerance * speed * speed * inertia
+
+    def unfinished(carry: tuple[Array, Point, Point, Array]) -> Array:
+        k, _, _, error = carry
+        return (k < iterations) & (error > goal)
+
+    def iterate(carry: tuple[Array, Point, Point, Array]) -> tuple[Array, Point, Point, Array]:
+        k, z, s, _ = carry
+        residuals = jax.tree.map(jnp.subtract, s, _slacks(problem, z, D))
+        step = _newton(problem, z, s, D)
+        kappa = _dot(z, s) / (n * (nd + 2))
+        dz, ds = step(residuals, jax.tree.map(lambda a, b: -a * b, z, s))
+        alpha = _longest(z, s, dz, ds)
+        predicted = _dot(_moved(z, dz, alpha), _moved(s, ds, alpha)) / (n * (nd + 2))
+        centre = (predicted / kappa) ** 3 * kappa
+        dz, ds = step(
+            residuals, jax.tree.map(lambda a, b, c, d: centre - a * b - c * d, z, s, dz, ds)
+        )
+        alpha = jnp.minimum(1.0, 0.999 * _longest(z, s, dz, ds))
+        z, s = _moved(z, dz, alpha), _moved(s, ds, alpha)
+        left = jax.tree.map(lambda r: (1 - alpha) * r, residuals)
+        return k + 1, z, s, jnp.maximum(_dot(z, s) / (n * (nd + 2)), _work(left, speed, inertia))
+
+    start = (jnp.asarray(0), z, s, jnp.asarray(jnp.inf, dtype))
+    return jax.lax.while_loop(unfinished, iterate, start)[1]
+
+
+def _work(r: Point, speed: Float[Array, ""], inertia: Float[Array, ""]) -> Float[Array, ""]:
+    """Residuals as powers, to compare with the products."""
+    velocity = jnp.maximum(jnp.max(jnp.abs(r.normal)), jnp.max(jnp.abs(r.push)))
+    return jnp.maximum(velocity * speed * inertia, jnp.max(jnp.abs(r.slip)) * speed)
+
+
+def _dot(a: Point, b: Point) -> Float[Array, ""]:
+    return sum((jnp.sum(x * y) for x, y in zip(a, b, strict=True)), jnp.zeros(()))
+
+
+def _moved(a: Point, da: Point, alpha: Float[Array, ""]) -> Point:
+    return jax.tree.map(lambda x, dx: x + alpha * dx, a, da)
+
+
+def _longest(z: Point, s: Point, dz: Point, ds: Point) -> Float[Array, ""]:
+    """Longest step, at most 1/0.999, that keeps everything positive."""
+    found = jnp.asarray(1 / 0.999, z.normal.dtype)
+    for x, dx in zip((*z, *s), (*dz, *ds), strict=True):
+        room = jnp.where(dx < 0, -x / jnp.where(dx < 0, dx, -1.0), jnp.inf)
+        found = jnp.minimum(found, jnp.min(room))
+    return found
+
+
+def _newton(problem: Problem, z: Point, s: Point, D: np.ndarray):
+    """Newton's equations at (z, s): (residuals of the slacks, change of the products) -> steps.
+
+    With phi = f / sigma and N = zeta + gamma sum(phi), the eliminated friction obeys
+    dlambda_t = -M dw_t + (gamma mu / N) g dlambda_n + ..., M the conductance of the contact.
+    """
+    n = problem.n
+    phi = z.push / s.push
+    total, g = jnp.sum(phi, -1), phi @ D.T
+    N = s.slip + z.slip * total
+    resistance = _resistance(phi, s.slip / N, z.slip / N, D)
+    pull = (z.slip * problem.mu / N)[:, None] * g
+    solve = _condensed(problem, s.normal / z.normal, resistance, pull)
+
+    def step(r: Point, product: Point) -> tuple[Point, Point]:
+        e = (product.push + z.push * r.push) / s.push
+        k = product.slip + z.slip * (r.slip + jnp.sum(e, -1))
+        known_t = e @ D.T - g * (k / N)[:, None]
+        right_n = product.normal / z.normal + r.normal
+        right_t = jnp.einsum("nij,nj->ni", resistance, known_t)
+        right = jnp.concatenate([right_n[:, None], right_t], -1)
+        dx = solve(right.reshape(-1, 1)).reshape(n, 3)
+        dw = (problem.A @ dx.reshape(-1)).reshape(n, 3)
+        dslip = (k - z.slip * (problem.mu * dx[:, 0] + jnp.sum(g * dw[:, 1:], -1))) / N
+        dpush = e - phi * (dw[:, 1:] @ D + dslip[:, None])
+        dz = Point(dx[:, 0], dpush, dslip)
+        ds = Point(
+            dw[:, 0] - r.normal,
+            dw[:, 1:] @ D + dslip[:, None] - r.push,
+            problem.mu * dx[:, 0] - jnp.sum(dpush, -1) - r.slip,
+        )
+        return dz, ds
+
+    return step
+
+
+def _resistance(
+    phi: Float[Array, "n nd"], own: Float[Array, " n"], mixed: Float[Array, " n"], D: np.ndarray
+) -> Float[Array, "n 2 2"]:
+    """M^-1, M = sum phi d d^T - (gamma/N) g g^T = zeta/N sum phi_j d_j d_j^T
+    + gamma/N sum_(j<k) phi_j phi_k (d_j - d_k)(d_j - d_k)^T.
+
+    Near the solution phi spans twenty orders of magnitude. As a sum of positive weights times
+    lines, M and its determinant, sum w_i w_j (v_i x v_j)^2, are formed without a difference.
+    """
+    lines: list[np.ndarray] = []
+    weights: list[Float[Array, " n"]] = []
+
+    def add(vector: np.ndarray, weight: Float[Array, " n"]) -> None:
+        length = float(np.linalg.norm(vector))
+        for k, v in enumerate(lines):
+            if abs(v[0] * vector[1] - v[1] * vector[0]) < 1e-9 * length:
+                weights[k] = weights[k] + length**2 * weight
+                return
+        lines.append(vector / length)
+        weights.append(length**2 * weight)
+
+    for k in range(D.shape[1]):
+        add(D[:, k], own * phi[:, k])
+    for j, k in combinations(range(D.shape[1]), 2):
+        add(D[:, j] - D[:, k], mixed * phi[:, j] * phi[:, k])
+    a, b, c = (
+        sum((v[i] * v[j] * w for v, w in zip(lines, weights, strict=True)), jnp.zeros_like(own))
+        for i, j in ((0, 0), (0, 1), (1, 1))
+    )
+    det = jnp.zeros_like(own)
+    for i, j in combinations(range(len(lines)), 2):
+        (x, y), (u, v) = lines[i], lines[j]
+        det = det + (x * v - y * u) ** 2 * weights[i] * weights[j]
+    return jnp.stack([jnp.stack([c, -b], -1), jnp.stack([-b, a], -1)], -2) / det[:, None, None]
+
+
+def _condensed(
+    problem: Problem,
+    stiff: Float[Array, " n"],
+    resistance: Float[Array, "n 2 2"],
+    pull: Float[Array, "n 2"],
+) -> Solver:
+    """A with each contact's own block added: factored once for predictor and corrector."""
+    n = problem.n
+    tangential = jnp.concatenate(
+        [-jnp.einsum("nij,nj->ni", resistance, pull)[:, :, None], resistance], -1
+    )
+    normal = jnp.stack([stiff, jnp.zeros_like(stiff), jnp.zeros_like(stiff)], -1)
+    block = jnp.concatenate([normal[:, None], tangential], 1)
+    own = jnp.asarray(np.eye(n), block.dtype)[:, None, :, None] * block[:, :, None, :]
+    return factor(problem.A + own.reshape(3 * n, 3 * n))
