@@ -67,3 +67,29 @@ def test_assets(assets_dir):
         d = describe_dict(model)
         np.testing.assert_allclose(d["total_mass"], model.link.mass.sum())
         assert model.name in describe(model)
+
+
+def balls(n):
+    b = Builder("balls")
+    for k in range(n):
+        b.link(f"b{k}", joint="free", mass=1.0, inertia=0.1)
+        b.geom("sphere", 0.1, f"b{k}", name=f"s{k}", restitution=0.25)
+    return b.build()
+
+
+def test_pairs():
+    """Who may touch whom, with what numbers; a long table is cut, JSON is not."""
+    d = json.loads(json.dumps(describe_dict(balls(3)), allow_nan=False))
+    assert [p["name"] for p in d["pairs"]] == ["s0/s1", "s0/s2", "s1/s2"]
+    assert d["pairs"][0]["shapes"] == ["s0", "s1"]
+    assert d["pairs"][0]["friction"] == 1 and d["pairs"][0]["restitution"] == 0.25
+    assert {"stribeck", "friction_velocity", "stiffness", "dissipation", "cfm"} <= set(
+        d["pairs"][0]
+    )
+    text = describe(balls(3))
+    for words in ("Pairs that may touch", "s1/s2", "restitution", "0.25", "stiffness (N/m^n)"):
+        assert words in text, (words, text)
+    assert "Pairs" not in describe(machine())
+    text = describe(balls(8))
+    assert "the first 8 of 28" in text and "s0/s1" in text and "s6/s7" not in text
+    assert len(describe_dict(balls(8))["pairs"]) == 28

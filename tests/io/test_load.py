@@ -39,6 +39,8 @@ def test_options_reach_the_reader(tmp_path):
     """URDF's options; for MJCF they are refused, not ignored."""
     assert load(put(tmp_path, URDF), base="free").tree.types == ("free",)
     refused(put(tmp_path, MJCF), "base", "MJCF", base="fixed")
+    floor = load(put(tmp_path, MJCF), ground=-1.0, self_collision=False)
+    assert floor.pair.names == ("ground/b/sphere0",)
 
 
 def test_float32(tmp_path):

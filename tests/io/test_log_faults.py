@@ -159,6 +159,13 @@ def test_speed_that_is_not_the_rate_of_position(tmp_path, factor, says):
     assert slope == pytest.approx(float(says.split(" times")[0]), rel=0.02)
 
 
+def test_joint_that_moves_by_rounding_alone(tmp_path):
+    """A simulated joint that rests on something is no suspicion, whatever its rounding says."""
+    content = table(pos=lambda t: 0.1 + 1e-14 * np.sin(3 * t), vel=lambda t: 1e-15 * np.cos(3 * t))
+    path = write(tmp_path, content)
+    assert not read_recording(path, {**ANGLE, "joint.qd[a]": "vel"}).notes
+
+
 def test_speed_of_another_joint(tmp_path):
     path = write(tmp_path, table(pos=lambda t: np.sin(3 * t), vel=lambda t: np.sin(11 * t)))
     text = warned(path, {**ANGLE, "joint.qd[a]": "vel"})

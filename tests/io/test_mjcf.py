@@ -249,8 +249,7 @@ def test_what_does_not_is_noted(tmp_path):
         "camera eye",
         "joint j: frictionloss",
         "joint j: limits are stored but not enforced",
-        "sliding friction 0.3, 1",
-        "contype and conaffinity",
+        "friction is read. solref, solimp, margin and gap are not",
     ):
         assert any(words in n for n in model.notes), (words, model.notes)
     np.testing.assert_allclose(model.joint.upper[0], np.radians(10), rtol=1e-15)

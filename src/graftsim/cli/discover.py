@@ -31,7 +31,13 @@ def run(options: DiscoverOptions, tables: Mapping[str, Any], args: Sequence[str]
     candidates = candidates_from(options.candidates, tables.get("candidates"))
     with inputs.shown_warnings(console):
         read = inputs.read(
-            options.robot, options.logs, options.data, options.simulation, tables, console
+            options.robot,
+            options.logs,
+            options.data,
+            options.simulation,
+            options.touch,
+            tables,
+            console,
         )
     free = setup.named_free(options.free, tables.get("free"))
     with inputs.shown_warnings(console), LineProgress(console) as progress:

@@ -10,7 +10,7 @@ import tyro
 
 from graftsim.cli import run_file
 from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
-from graftsim.cli.options import Flag, Strings, shown
+from graftsim.cli.options import Flag, Strings, TouchOptions, shown
 
 TABLES = ("free", "candidates", "columns", "noise", "sensors", "start")
 
@@ -56,6 +56,7 @@ class DiscoverOptions(msgspec.Struct, frozen=True, kw_only=True):
     """No progress and no sentences."""
     data: DataOptions = DataOptions()
     simulation: SimulationOptions = SimulationOptions()
+    touch: TouchOptions = TouchOptions()
     search: SearchOptions = SearchOptions()
 
 

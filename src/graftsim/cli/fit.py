@@ -48,7 +48,13 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
     if networks.sparsity and blueprint is None:
         raise ProblemError("--sparsity is a cost of the weights of grafts: name some by --graft.")
     read = inputs.read(
-        options.robot, options.logs, options.data, options.simulation, tables, console
+        options.robot,
+        options.logs,
+        options.data,
+        options.simulation,
+        options.touch,
+        tables,
+        console,
     )
     simulator = read.simulator if blueprint is None else read.simulator.graft(blueprint)
     return Problem(

@@ -11,7 +11,7 @@ import tyro
 
 from graftsim.cli import run_file
 from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
-from graftsim.cli.options import Flag, Strings, shown
+from graftsim.cli.options import Flag, Strings, TouchOptions, shown
 
 TABLES = ("free", "graft", "columns", "noise", "sensors", "start")
 
@@ -73,6 +73,7 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """No progress bar and no tables."""
     data: DataOptions = DataOptions()
     simulation: SimulationOptions = SimulationOptions()
+    touch: TouchOptions = TouchOptions()
     solver: SolverOptions = SolverOptions()
     networks: GraftOptions = GraftOptions()
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from graftsim.cli import setup
 from graftsim.cli.groups import DataOptions, SimulationOptions
-from graftsim.cli.options import assignments, number
+from graftsim.cli.options import TouchOptions, assignments, number
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
 from graftsim.io.logs import read_recordings
@@ -31,11 +31,12 @@ def read(
     logs: tuple[str, ...],
     data: DataOptions,
     simulation: SimulationOptions,
+    touch: TouchOptions,
     tables: Mapping[str, Any],
     console: Console,
 ) -> Inputs:
     """Read robot and recordings, and say on the console what is in them."""
-    model = setup.load_model(robot, simulation.base, simulation.repair_inertia)
+    model = setup.load_model(robot, simulation.base, simulation.repair_inertia, touch)
     start = dict(tables.get("start", {})) | assignments(simulation.start, "--start")
     model = setup.set_values(model, start)
     columns = setup.columns_from(data.columns, tables.get("columns"))
@@ -47,12 +48,14 @@ def read(
     for recording in (*recordings, *heldout):
         summary = f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}"
         console.print(summary, soft_wrap=True)
+    law = setup.contact_law(touch.contact, model, simulation.integrator, console)
     dt = simulation.dt or setup.default_dt(recordings)
     simulator = Simulator(
         model,
         dt,
         integrator=setup.INTEGRATORS[simulation.integrator](),
         substeps=simulation.substeps or setup.default_substeps(dt, simulation.integrator),
+        contact=law,
     )
     noise = dict(tables.get("noise", {})) | {
         k: number(v, f"noise of {k}") for k, v in assignments(data.noise, "--noise").items()

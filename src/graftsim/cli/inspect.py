@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from graftsim.cli.options import InspectOptions
-from graftsim.cli.setup import load_model
+from graftsim.cli.setup import CONTACTS, load_model
 from graftsim.cli.tables import table_of, terminal
 from graftsim.engine import Simulator
 from graftsim.io.describe import describe_dict, print_description
@@ -18,16 +18,18 @@ from graftsim.model.model import Model
 
 def run(options: InspectOptions) -> int:
     """Print what is in a robot file."""
-    model = load_model(options.robot, options.base, options.repair_inertia)
+    model = load_model(options.robot, options.base, options.repair_inertia, options.touch)
+    law = CONTACTS[options.touch.contact]() if options.touch.contact in CONTACTS else None
+    simulator = Simulator(model, contact=law if model.pair.names else None)
     if options.json:
-        print(json.dumps(_facts(model), indent=2))
+        print(json.dumps(_facts(simulator), indent=2))
         return 0
     console = terminal()
     print_description(model, console)
     if options.variables:
         rows = [
             (name, str(shape), info.unit, info.meaning)
-            for name, (shape, info, _) in Simulator(model).variables().items()
+            for name, (shape, info, _) in simulator.variables().items()
         ]
         title = "Variables, in the order of computation"
         console.print(table_of(title, ("name", "shape", "unit", "meaning"), rows))
@@ -37,12 +39,12 @@ def run(options: InspectOptions) -> int:
     return 0
 
 
-def _facts(model: Model) -> dict:
+def _facts(simulator: Simulator) -> dict:
     variables = [
         {"name": n, "shape": list(s), "unit": v.unit, "meaning": v.meaning, "rows": list(r)}
-        for n, (s, v, r) in Simulator(model).variables().items()
+        for n, (s, v, r) in simulator.variables().items()
     ]
-    return describe_dict(model) | {"variables": variables}
+    return describe_dict(simulator.model) | {"variables": variables}
 
 
 def _parameters(model: Model) -> Iterable[Sequence[str]]:

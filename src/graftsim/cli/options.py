@@ -13,6 +13,7 @@ from graftsim.errors import ProblemError
 Strings = tuple[str, ...]
 Base = Literal["auto", "fixed", "free"]
 IntegratorName = Literal["semi_implicit_euler", "implicit_damping", "rk4"]
+ContactName = Literal["none", "complementarity", "lcp", "spring-damper"]
 Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
 Options = TypeVar("Options")
 
@@ -23,6 +24,18 @@ _STYLE = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.Dis
 def shown(metavar: str) -> Any:
     """What stands for a value in the help; the text says what holds by default."""
     return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+
+
+class TouchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options on what touches."""
+
+    contact: ContactName = "none"
+    """Law of contact. complementarity and lcp are rigid, with Coulomb's cone and with a pyramid;
+    spring-damper gives way."""
+    ground: Annotated[float | None, shown("HEIGHT")] = None
+    """Put a floor, a plane named 'ground', at this height (m); default: what the file has."""
+    self_collision: Literal["auto", "on", "off"] = "auto"
+    """Whether links of one robot touch each other; auto: as an MJCF file says, not in a URDF."""
 
 
 class InspectOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +56,7 @@ class InspectOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Also list the parameters that can be fitted, with their values."""
     json: Flag = False
     """Print JSON instead of tables."""
+    touch: TouchOptions = TouchOptions()
 
 
 class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +95,7 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Seed of the noise."""
     base: Base = "auto"
     """Of a URDF: whether its root is fixed to the world or floats."""
+    touch: TouchOptions = TouchOptions()
 
 
 def parse(kind: type[Options], command: str, args: Sequence[str], default: Any = None) -> Options:

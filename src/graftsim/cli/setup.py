@@ -7,8 +7,10 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from rich.console import Console
 
-from graftsim.cli.options import assignments, number
+from graftsim.cli.options import TouchOptions, assignments, number
+from graftsim.contact import Complementarity, ContactLaw, LinearComplementarity, SpringDamper
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler
 from graftsim.engine.integrators import Integrator
 from graftsim.errors import ProblemError
@@ -24,6 +26,11 @@ INTEGRATORS: dict[str, type[Integrator]] = {
     "implicit_damping": ImplicitDamping,
     "rk4": RungeKutta4,
 }
+CONTACTS: dict[str, type[ContactLaw]] = {
+    "complementarity": Complementarity,
+    "lcp": LinearComplementarity,
+    "spring-damper": SpringDamper,
+}
 MAX_DT = 0.005
 FIRST_ORDER_STEP = 0.001
 # Without torques the data tell only ratios of masses: the file's values are believed to this share.
@@ -31,14 +38,48 @@ MASS_PRIOR = 0.5
 NOTHING = ("none",)
 
 
-def load_model(path: str, base: str, repair_inertia: bool) -> Model:
+def load_model(path: str, base: str, repair_inertia: bool, touch: TouchOptions) -> Model:
     """Read a robot file with the options that were given, and only those."""
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"ground": touch.ground}
+    if touch.self_collision != "auto":
+        options["self_collision"] = touch.self_collision == "on"
     if base != "auto":
         options["base"] = base
     if repair_inertia:
         options["repair_inertia"] = True
     return load(path, **options)
+
+
+def contact_law(name: str, model: Model, integrator: str, console: Console) -> ContactLaw | None:
+    """The law of contact that was asked for, if anything may touch.
+
+    Says so when nothing may touch, or when something may but contact is off. Raises ProblemError:
+    impulses with an integrator that cannot have them.
+    """
+    count = len(model.pair.names)
+    if name == "none":
+        if count:
+            pairs = f"{count} pairs of shapes" if count > 1 else f"The shapes {model.pair.names[0]}"
+            console.print(
+                f"note: {pairs} may touch, but contact is off: --contact complementarity turns it "
+                "on.",
+                soft_wrap=True,
+            )
+        return None
+    if not count:
+        console.print(
+            f"note: --contact {name} has nothing to do, since no two shapes may touch. --ground 0 "
+            "puts a floor under a robot that has shapes.",
+            soft_wrap=True,
+        )
+        return None
+    law = CONTACTS[name]()
+    if law.impulsive and integrator == "rk4":
+        raise ProblemError(
+            f"--contact {name} acts by impulses, which rk4 cannot integrate: --integrator "
+            "implicit_damping or semi_implicit_euler can; --contact spring-damper goes with rk4."
+        )
+    return law
 
 
 def set_values(model: Model, values: Mapping[str, Any]) -> Model:

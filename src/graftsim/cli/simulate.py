@@ -25,7 +25,8 @@ from graftsim.selectors import Selector
 def run(options: SimulateOptions) -> int:
     """Simulate, and write the motion as a log."""
     cache_compilations()
-    model = setup.load_model(options.robot, options.base, False)
+    console, said = terminal(), terminal(stderr=True)
+    model = setup.load_model(options.robot, options.base, False, options.touch)
     model = setup.set_values(model, assignments(options.set, "--set"))
     if not options.dt > 0:
         raise ProblemError(f"--dt must be positive, got {options.dt} s.")
@@ -36,14 +37,19 @@ def run(options: SimulateOptions) -> int:
         )
     integrator = setup.INTEGRATORS[options.integrator]()
     substeps = options.substeps or setup.default_substeps(options.dt, options.integrator)
-    simulator = Simulator(model, options.dt, integrator=integrator, substeps=substeps)
+    law = setup.contact_law(options.touch.contact, model, options.integrator, said)
+    if law is None and (unknown := [x for x in options.record if x.startswith("contact.")]):
+        raise ProblemError(
+            f"--record {unknown[0]}: there is no contact. Choose a law, --contact complementarity, "
+            "and have shapes that may touch (graftsim inspect lists their pairs)."
+        )
+    simulator = Simulator(model, options.dt, integrator=integrator, substeps=substeps, contact=law)
     state = simulator.initial_state(_numbers(options.q, "--q"), _numbers(options.qd, "--qd"))
     controls = _controls(model, options.controls, options.dt, steps)
     trajectory = simulator.rollout(state, controls, record=options.record)
     _finite(trajectory)
     recording = _recording(simulator, trajectory, controls, options.noise, options.seed)
     write_csv(recording, options.out)
-    console = terminal()
     summary = f"{options.out}: {steps} steps of {options.dt} s, {', '.join(recording)}"
     console.print(summary, soft_wrap=True)
     if options.view is not None:

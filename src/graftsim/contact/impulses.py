@@ -15,8 +15,10 @@ through it a bounce has the derivative of a bounce (the saltation matrix), whate
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -24,14 +26,39 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.contact.detect import Places, detect, places
-from graftsim.contact.kinetics import relative_velocities, unit_impulses
+from graftsim.contact.kinetics import coupled, relative_velocities, unit_impulses
 from graftsim.contact.law import ContactLaw, Free
 from graftsim.dynamics.mechanism import Mechanism, rows
 from graftsim.errors import ModelError
 from graftsim.solvers.cone import Method, Problem, regularised, residual, solve_contact
+from graftsim.solvers.general import straight
 from graftsim.solvers.interior_point import InteriorPoint
 from graftsim.solvers.pgs import GaussSeidel
 from graftsim.taps import Tapper
+
+
+def _number(x: Any) -> Float[Array, ""]:
+    return jnp.asarray(x, float)
+
+
+def _angles(directions: int | Sequence[float]) -> tuple[float, ...]:
+    """Angles (rad) of friction directions, ascending."""
+    if isinstance(directions, int):
+        directions = [2 * np.pi * k / directions for k in range(directions)]
+    angles = tuple(sorted(float(x) for x in directions))
+    gaps = np.diff([*angles, angles[0] + 2 * np.pi]) if angles else np.array([7.0])
+    if gaps.max() > np.pi + 1e-9:
+        raise ModelError(
+            f"Friction directions {angles} rad leave a gap of {gaps.max():.3g} rad, in which "
+            "there would be no friction; at most half a turn may lie between two of them."
+        )
+    return angles
+
+
+# Gaps below this (m) are contacts already, not impacts to come.
+TOUCHING = 1e-9
+# A velocity (m/s) that nothing reaches.
+_FAR = 1e9
 
 
 class ImpulseLaw(ContactLaw):
@@ -40,7 +67,12 @@ class ImpulseLaw(ContactLaw):
     impulsive: ClassVar[bool] = True
     alpha: eqx.AbstractVar[Float[Array, ""]]
 
-    method: eqx.AbstractVar[Method]
+    impacts: eqx.AbstractVar[int]
+    foresees: eqx.AbstractVar[bool]
+
+    @abc.abstractmethod
+    def method(self, unroll: bool) -> Method:
+        """How the contact problem is solved; `unroll`: see `solvers.general.factor`."""
 
     def velocities(
         self,
@@ -74,8 +106,9 @@ class ImpulseLaw(ContactLaw):
             b=jnp.concatenate([(after_n - target)[:, None], after_t], -1),
             mu=mu,
         )
-        impulse = solve_contact(problem, jnp.zeros_like(problem.b), self.method)
-        scope.offer(lambda: {"contact.residual": self._residual(problem, impulse)})
+        method = self.method(straight(coupled(m.tree, at), 3))
+        impulse = solve_contact(problem, jnp.zeros_like(problem.b), method)
+        scope.offer(lambda: {"contact.residual": _left_open(problem, impulse, method)})
         force_n = scope.tap("contact.force_n", impulse[:, 0] / h)
         force_t = scope.tap("contact.force_t", impulse[:, 1:] / h)
         impulse = h * jnp.concatenate([force_n[:, None], force_t], -1)
@@ -85,9 +118,13 @@ class ImpulseLaw(ContactLaw):
         change = unit.respond(jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1))
         return free.qd + change[:, 0], free.qd + change[:, 1]
 
-    def _residual(self, problem: Problem, impulse: Float[Array, "nc 3"]) -> Float[Array, " nc"]:
-        error = residual(regularised(problem), impulse, self.method.section)
-        return jnp.max(jnp.abs(error), -1)
+    def located_impacts(self) -> int:
+        """Impacts of a step that are met by a sub-step of their own."""
+        return self.impacts
+
+    def touching(self) -> ImpulseLaw:
+        """The same law for a step that ends where an impact begins: only what touches acts."""
+        return replace(self, foresees=False)
 
     def _target(
         self,
@@ -109,61 +146,61 @@ class ImpulseLaw(ContactLaw):
         bounce = -e * jnp.minimum(arrival, 0.0) + (1 - share) * (after - before)
         bounce = jnp.where((e > 0) & (arrival < 0), jnp.maximum(bounce, 0.0), 0.0)
         apart = self.alpha * jnp.maximum(depth, 0.0) / h
-        return jnp.where(closes | (depth > 0), jnp.maximum(bounce, apart), -gap / h), delay
+        target = jnp.where(closes | (depth > 0), jnp.maximum(bounce, apart), -gap / h)
+        if not self.foresees:
+            # What is apart stays so to the end of this step, and is as good as far away.
+            away = gap > TOUCHING
+            target, delay = jnp.where(away, -_FAR, target), jnp.where(away, 0.0, delay)
+        return target, delay
+
+
+def _left_open(
+    problem: Problem, impulse: Float[Array, "nc 3"], method: Method
+) -> Float[Array, " nc"]:
+    error = residual(regularised(problem), impulse, method.section)
+    return jnp.max(jnp.abs(error), -1)
 
 
 class Complementarity(ImpulseLaw):
     """Rigid contact with Coulomb's cone, by projected Gauss-Seidel.
 
     `alpha`: share of an overlap that is pushed out in a step. `sweeps`: at most, fewer when
-    converged; a Newton iteration of at most `newton` steps finishes them. `cone`: "cone", or
-    "pyramid" for friction bounded in each tangent direction by itself.
+    converged; a Newton iteration of at most `newton` steps finishes them. `tolerance`: relative to
+    the velocities of approach; None: near rounding. `cone`: "cone", or "pyramid" for friction
+    bounded in each tangent direction by itself. `impacts`: so many in each step are met by a
+    sub-step of their own, for exact sequences of bounces.
     """
 
-    alpha: Float[Array, ""]
-    method: GaussSeidel = eqx.field(static=True)
+    alpha: Float[Array, ""] = eqx.field(default=0.2, converter=_number)
+    sweeps: int = eqx.field(default=50, static=True, kw_only=True)
+    newton: int = eqx.field(default=5, static=True, kw_only=True)
+    tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
+    cone: Literal["cone", "pyramid"] = eqx.field(default="cone", static=True, kw_only=True)
+    impacts: int = eqx.field(default=0, static=True, kw_only=True)
+    foresees: bool = eqx.field(default=True, static=True, kw_only=True)
 
-    def __init__(
-        self,
-        alpha: float = 0.2,
-        *,
-        sweeps: int = 50,
-        newton: int = 5,
-        tolerance: float | None = None,
-        cone: Literal["cone", "pyramid"] = "cone",
-    ) -> None:
-        self.alpha = jnp.asarray(alpha, float)
-        self.method = GaussSeidel(sweeps, newton, tolerance, cone)
+    def method(self, unroll: bool) -> Method:
+        """Sweeps."""
+        return GaussSeidel(self.sweeps, self.newton, self.tolerance, self.cone, unroll)
 
 
 class LinearComplementarity(ImpulseLaw):
     """Rigid contact with a polyhedral cone, as a linear complementarity problem by interior point.
 
     `directions`: number of friction directions, evenly spread from the first tangent, or their
-    angles (rad) in the tangent plane. `iterations`: at most.
+    angles (rad) in the tangent plane. `iterations`: at most. Others: see `Complementarity`.
+    Raises ModelError: directions that do not surround the contact.
     """
 
-    alpha: Float[Array, ""]
-    method: InteriorPoint = eqx.field(static=True)
+    alpha: Float[Array, ""] = eqx.field(default=0.2, converter=_number)
+    directions: tuple[float, ...] = eqx.field(default=4, converter=_angles, static=True)
+    iterations: int = eqx.field(default=40, static=True, kw_only=True)
+    newton: int = eqx.field(default=5, static=True, kw_only=True)
+    tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
+    impacts: int = eqx.field(default=0, static=True, kw_only=True)
+    foresees: bool = eqx.field(default=True, static=True, kw_only=True)
 
-    def __init__(
-        self,
-        alpha: float = 0.2,
-        *,
-        directions: int | Sequence[float] = 4,
-        iterations: int = 40,
-        newton: int = 5,
-        tolerance: float | None = None,
-    ) -> None:
-        """Raises ModelError: directions that do not surround the contact."""
-        self.alpha = jnp.asarray(alpha, float)
-        if isinstance(directions, int):
-            directions = [2 * np.pi * k / directions for k in range(directions)]
-        angles = tuple(sorted(float(x) for x in directions))
-        gaps = np.diff([*angles, angles[0] + 2 * np.pi]) if angles else np.array([7.0])
-        if gaps.max() > np.pi + 1e-9:
-            raise ModelError(
-                f"Friction directions {angles} rad leave a gap of {gaps.max():.3g} rad, in which "
-                "there would be no friction; at most half a turn may lie between two of them."
-            )
-        self.method = InteriorPoint(angles, iterations, newton, tolerance)
+    def method(self, unroll: bool) -> Method:
+        """An interior point."""
+        steps = self.iterations, self.newton
+        return InteriorPoint(self.directions, *steps, self.tolerance, unroll)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from graftsim.contact.detect import Contacts, Places
 from graftsim.dynamics.aba import Articulated
+from graftsim.model.tree import Tree
 from graftsim.spatial.rotation import cross
 from graftsim.spatial.transform import Transform, rotate
 from graftsim.spatial.vectors import mirror
@@ -34,6 +35,15 @@ def wrenches(
     spatial = jnp.concatenate([cross(contacts.position, world), world], -1)
     signs = jnp.asarray(_signs(at, X_0.r.shape[0]), force.dtype)
     return X_0.force(signs @ spatial)
+
+
+def coupled(tree: Tree, at: Places) -> np.ndarray:
+    """[nc, nc]: which contacts feel each other, since they touch one mechanism."""
+    root = {-1: -1}
+    for i, parent in enumerate(tree.parent):
+        root[i] = i if parent < 0 else root[parent]
+    ends = [{root[int(a)], root[int(b)]} - {-1} for a, b in zip(at.first, at.second, strict=True)]
+    return np.array([[bool(x & y) for y in ends] for x in ends])
 
 
 class Impulses(NamedTuple):

@@ -51,3 +51,11 @@ class ContactLaw(eqx.Module):
         `qd`: velocities at the start of the step.
         """
         return free.qd, free.qd
+
+    def located_impacts(self) -> int:
+        """How many impacts of a step are met by a sub-step of their own."""
+        return 0
+
+    def touching(self) -> ContactLaw:
+        """The same law for a step that ends where an impact begins: only what touches acts."""
+        return self

@@ -325,6 +325,10 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "joint.stribeck",
         "joint.limit_stiffness",
         "joint.limit_damping",
+        "pair.friction",
+        "pair.stribeck",
+        "pair.dissipation",
+        "pair.cfm",
         "sensor.scale",
         "sensor.delay",
     )
@@ -336,10 +340,14 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "link.length",
         "joint.stribeck_velocity",
         "joint.friction_velocity",
+        "pair.friction_velocity",
+        "pair.stiffness",
         "actuator.time_constant",
         "simulator.dt",
     )
 }
+# No bounce is higher than the fall.
+DEFAULT_DOMAINS["pair.restitution"] = Domain(lower=0.0, upper=1.0)
 
 
 def default_domain(text: str) -> Domain:

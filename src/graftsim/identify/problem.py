@@ -244,6 +244,7 @@ class Problem:
             "dt": self.dt,
             "substeps": self.simulator.substeps,
             "integrator": type(self.simulator.integrator).__name__,
+            "contact": type(self.simulator.contact).__name__ if self.simulator.contact else "none",
             "grafts": list(self.simulator.grafts.labels if self.simulator.grafts else ()),
             "horizons": list(self.horizons),
             "initial states": "fitted" if self.fit_initial else "measured",

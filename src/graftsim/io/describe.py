@@ -8,10 +8,13 @@ import numpy as np
 
 from graftsim.io.numbers import SIZES, floats
 from graftsim.model.model import Model
+from graftsim.model.pairs import SURFACE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+# A longer table of pairs is cut to its first rows.
+MOST_PAIRS, SHOWN_PAIRS = 20, 8
 PASSIVE = ("lower", "upper", "damping", "friction", "stiffness", "armature")
 
 
@@ -19,7 +22,8 @@ def describe_dict(model: Model) -> dict[str, Any]:
     """Everything of a model in lists and numbers that JSON can hold (no infinities: None).
 
     SI units, rad. Keys: name, counts, total_mass, gravity, links, joints (one row a degree of
-    freedom), actuators, shapes, frames, notes (what was skipped or assumed, and why).
+    freedom), actuators, shapes, pairs (of shapes that may touch), frames, notes (what was skipped
+    or assumed, and why).
     """
     t, j = model.tree, model.joint
     parents = [t.links[p] if p >= 0 else "world" for p in t.parent]
@@ -102,6 +106,7 @@ def describe_dict(model: Model) -> dict[str, Any]:
         "joints": joints,
         "actuators": actuators,
         "shapes": shapes,
+        "pairs": _pairs(model),
         "frames": frames,
         "notes": list(model.notes),
     }
@@ -142,12 +147,33 @@ def print_description(model: Model, console: Console) -> None:
     _table(console, "Actuators", d["actuators"], {k: k for k in (*d["actuators"], {})[0]})
     columns = {"kind": "kind", "link": "link", "size": "size (m)", "position": "position (m)"}
     _table(console, "Shapes", d["shapes"], {"name": "shape"} | columns | {"corners": "corners"})
+    _print_pairs(d["pairs"], console)
     columns = {"name": "frame", "link": "link", "position": "position (m)"}
     _table(console, "Frames", d["frames"], columns)
     if model.notes:
         console.print(Text("Skipped, assumed, or different here", "bold"))
         for note in model.notes:
             console.print(Text(f"- {note}"))
+
+
+def _pairs(model: Model) -> list[dict[str, Any]]:
+    pair, names = model.pair, model.geom.names
+    return [
+        {"name": pair.names[k], "shapes": [names[i] for i in pair.geoms[k]]}
+        | {n: _plain(getattr(pair, n)[k]) for n in SURFACE}
+        for k in range(len(pair.names))
+    ]
+
+
+def _print_pairs(pairs: list[dict[str, Any]], console: Console) -> None:
+    """The table of pairs; of many the first, and how many there are."""
+    title = "Pairs that may touch"
+    if len(pairs) > MOST_PAIRS:
+        title += f" (the first {SHOWN_PAIRS} of {len(pairs)}; all of them in JSON)"
+        pairs = pairs[:SHOWN_PAIRS]
+    units = {"stiffness": "stiffness (N/m^n)", "dissipation": "dissipation (s/m)"}
+    named = {k: k for k in ("friction", "restitution", "stiffness", "dissipation")}
+    _table(console, title, pairs, {"name": "pair"} | named | units)
 
 
 def _table(

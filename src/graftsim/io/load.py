@@ -35,10 +35,13 @@ def load(
     base: Base | None = None,
     repair_inertia: bool | None = None,
     package_dirs: Sequence[str | Path] | None = None,
+    ground: float | None = None,
+    self_collision: bool | None = None,
     dtype: Any = None,
 ) -> Model:
     """Read a robot file, URDF (`<robot>`) or MJCF (`<mujoco>`). Options are those of `read_urdf`.
 
+    For MJCF only `ground`, `self_collision` (there True unless given) and `dtype` have a use.
     What was skipped, assumed or repaired stands in `model.notes`.
 
     Raises FileError: no such file, empty, malformed (with the line), another kind of file, an
@@ -51,14 +54,17 @@ def load(
     root = parse(path)
     options = {"base": base, "repair_inertia": repair_inertia, "package_dirs": package_dirs}
     given: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
+    others: dict[str, Any] = {"ground": ground, "dtype": dtype}
+    if self_collision is not None:
+        others["self_collision"] = self_collision
     if root.tag == "robot":
-        return read_urdf(path, **given, dtype=dtype)
+        return read_urdf(path, **given, **others)
     if root.tag == "mujoco":
         if given:
             raise FileError(
                 f"{path}: {', '.join(given)} cannot be given for an MJCF file, which says itself "
                 "how its bodies meet the world, and whose inertias and meshes MuJoCo compiles."
             )
-        return read_mjcf(path, dtype=dtype)
+        return read_mjcf(path, **others)
     what = _OTHER.get(root.tag, "it is neither")
     raise root.error(f"the root element is <{root.tag}>, not <robot> or <mujoco>: {what}.")

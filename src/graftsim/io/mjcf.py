@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError, ModelError
-from graftsim.io import mjcf_actuators, mjcf_checks, poses
+from graftsim.io import mjcf_actuators, mjcf_checks, mjcf_contact, poses
+from graftsim.io.ground import GROUND_ONLY, add_ground
 from graftsim.io.xml_lines import Notes, parse
 from graftsim.model.build import WORLD, Builder
 from graftsim.model.model import Model
@@ -34,12 +35,22 @@ SHAPES = {  # mjtGeom: our kind
 }
 
 
-def read_mjcf(path: str | Path, *, dtype: Any = None) -> Model:
+def read_mjcf(
+    path: str | Path,
+    *,
+    ground: float | None = None,
+    self_collision: bool = True,
+    dtype: Any = None,
+) -> Model:
     """Read an MJCF file. What was skipped or means something else here stands in `model.notes`.
 
     A body becomes the link of its name; further joints of it move massless links `body/joint`. When
     a joint's anchor is off the body's origin, the frame `body/body` marks that origin. Sites become
     frames. Unnamed elements get names from their body and a number.
+
+    Shapes that MuJoCo lets touch are pairs (`model.pair`), with its friction.
+    ground: height (m) of a horizontal plane "ground" that all shapes may touch, besides.
+    self_collision: False keeps shapes apart that joints connect, whatever their masks say.
 
     Raises FileError: MuJoCo refuses the file (its words, with the line), or the file has what a
     `Model` cannot represent and what changes the motion (tendons, equalities, muscles, ...), by
@@ -66,7 +77,9 @@ def read_mjcf(path: str | Path, *, dtype: Any = None) -> Model:
         anchors = {0: np.zeros(3)}
         for body in range(1, mj.nbody):
             anchors[body] = _add_body(builder, mujoco, mj, names, body, anchors, notes)
-        _add_shapes(builder, mujoco, mj, names, anchors, notes)
+        shapes = _add_shapes(builder, mujoco, mj, names, anchors, notes)
+        mjcf_contact.add_pairs(builder, mujoco, mj, shapes, self_collision, notes)
+        add_ground(builder, ground, [name for _, name in shapes.values()], path)
         for site in range(mj.nsite):
             body = int(mj.site_bodyid[site])
             name = names.frame(names.sites[site], names.links[body])
@@ -218,12 +231,14 @@ def _add_shapes(
     names: Names,
     anchors: dict[int, np.ndarray],
     notes: Notes,
-) -> None:
+) -> dict[int, tuple[str, str]]:
+    """Add the geoms that can touch something; returns kind and name of each."""
+    shapes: dict[int, tuple[str, str]] = {}
     kinds = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")): v for k, v in SHAPES.items()}
     paired = {int(g) for g in (*mj.pair_geom1, *mj.pair_geom2)}
     for g in range(mj.ngeom):
         link = names.links[mj.geom_bodyid[g]]
-        name = names.of("GEOM", g) or None
+        name = names.of("GEOM", g)
         label = name or f"{g} (of body {link})"
         kind = kinds.get(int(mj.geom_type[g]))
         if not (mj.geom_contype[g] or mj.geom_conaffinity[g] or g in paired):
@@ -234,8 +249,19 @@ def _add_shapes(
         else:
             vertices = _hull(mj, names, int(mj.geom_dataid[g])) if kind == "mesh" else None
             position = mj.geom_pos[g] - anchors[int(mj.geom_bodyid[g])]
-            size = mj.geom_size[g]
-            builder.geom(kind, size, link, position, mj.geom_quat[g], name=name, vertices=vertices)
+            shapes[g] = kind, name or f"{link}/{kind}{len(shapes)}"
+            builder.geom(
+                kind,
+                mj.geom_size[g],
+                link,
+                position,
+                mj.geom_quat[g],
+                name=shapes[g][1],
+                vertices=vertices,
+                mask=GROUND_ONLY,
+                friction=mjcf_contact.own_friction(mujoco, mj, g),
+            )
+    return shapes
 
 
 def _hull(mj: Any, names: Names, mesh: int) -> np.ndarray:

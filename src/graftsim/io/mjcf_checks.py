@@ -27,8 +27,6 @@ NOTED = {
     "ncam": ("CAMERA", "camera", "not read: for display."),
     "nlight": ("LIGHT", "light", "not read: for display."),
     "nskin": ("SKIN", "skin", "not read: for display."),
-    "npair": ("PAIR", "contact pair", "not read: the contact model chooses its pairs."),
-    "nexclude": ("EXCLUDE", "contact exclusion", "not read: the contact model chooses its pairs."),
     "nnumeric": ("NUMERIC", "custom number", "not read."),
     "ntext": ("TEXT", "custom text", "not read."),
     "ntuple": ("TUPLE", "custom tuple", "not read."),
@@ -64,6 +62,9 @@ def refuse(mujoco: Any, mj: Any, names: Any, path: Path) -> None:
             found.append(f"adhesion of geom '{label}'")
         if np.any(mj.geom_surfacevel[g]):
             found.append(f"surface velocity of geom '{label}'")
+    for k in range(mj.npair):
+        if mj.pair_adhesion[k]:
+            found.append(f"adhesion of pair '{names.of('PAIR', k) or f'number {k}'}'")
     if found:
         raise FileError(
             f"{path}: not represented here, and the motion would differ without: "
@@ -81,7 +82,6 @@ def explain(mujoco: Any, mj: Any, names: Any, notes: Notes) -> None:
             notes.group("a mocap body, fixed to the world here.", "body", names.links[i])
     for j, name in enumerate(names.joints):
         _explain_joint(mujoco, mj, j, name, notes)
-    _explain_contact(mujoco, mj, notes)
     opt = mj.opt
     if opt.density or opt.viscosity:
         notes.add(
@@ -117,24 +117,4 @@ def _explain_joint(mujoco: Any, mj: Any, j: int, name: str, notes: Notes) -> Non
             "(MuJoCo's are soft constraints).",
             "joint",
             name,
-        )
-
-
-def _explain_contact(mujoco: Any, mj: Any, notes: Notes) -> None:
-    if not mj.ngeom:
-        return
-    if disabled(mujoco, mj, "CONTACT") or disabled(mujoco, mj, "CONSTRAINT"):
-        notes.add("contact is switched off in the file; simulate without a contact model.")
-        return
-    friction = sorted({float(f) for f in mj.geom_friction[:, 0]})
-    listed = ", ".join(f"{f:g}" for f in friction)
-    notes.add(
-        f"contact parameters of geoms (sliding friction {listed}; solref, solimp, condim, margin) "
-        "are not part of a model; the contact model has its own."
-    )
-    masks = {(int(a), int(b)) for a, b in zip(mj.geom_contype, mj.geom_conaffinity, strict=True)}
-    if masks - {(0, 0), (1, 1)}:
-        notes.add(
-            "contype and conaffinity, which pair geoms in MuJoCo, are not read; the contact model "
-            "chooses its pairs."
         )

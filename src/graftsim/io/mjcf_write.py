@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from graftsim.io import poses
+from graftsim.io.mjcf_write_contact import MASKS, write_pairs
 from graftsim.io.mjcf_write_joints import UNLIMITED, Writer, write_joint
 from graftsim.io.numbers import SIZES, floats, text
 from graftsim.io.possible import raised
@@ -47,6 +48,7 @@ def write_mjcf(model: Model, path: str | Path) -> list[str]:
         for name, vertices in w.meshes.items():
             ET.SubElement(asset, "mesh", name=name, vertex=text(vertices.ravel()))
     root.append(world)
+    write_pairs(w, root)
     _actuators(w, root)
     _laws(w)
     if w.lost:
@@ -132,11 +134,13 @@ def _attach(w: Writer, body: ET.Element, link: int, places: dict) -> None:
     g, f = w.model.geom, w.model.frame
     for k in np.flatnonzero(np.array(g.link, int) == link):
         name, kind = g.names[k], g.kinds[k]
-        if kind == "plane" and link >= 0 and w.tree.types[link] != "fixed":
-            w.lost.append(f"shape {name}: a plane on a moving link.")
+        moves = link >= 0 and w.tree.types[link] != "fixed"
+        if kind == "polygon" or (kind == "plane" and moves):
+            w.lost.append(f"shape {name}: a {kind}{' on a moving link' if moves else ''}.")
+            w.missing.add(int(k))
             continue
         used = SIZES.get(kind, 0)
-        item = ET.SubElement(body, "geom", name=name, type=kind)
+        item = ET.SubElement(body, "geom", {"name": name, "type": kind} | MASKS)
         if kind == "mesh":
             w.meshes[name] = floats(g.vertices[k])
             item.set("mesh", name)

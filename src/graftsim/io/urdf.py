@@ -14,9 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from graftsim.errors import FileError, ModelError, suggest
-from graftsim.io import meshes, urdf_schema
+from graftsim.io import urdf_contact, urdf_schema
+from graftsim.io.ground import add_ground
 from graftsim.io.urdf_inertia import Body, read_body, small_sphere
 from graftsim.io.urdf_joint import Joint, read_joint
+from graftsim.io.urdf_shapes import add_shapes
 from graftsim.io.xml_lines import Element, Notes, parse
 from graftsim.model.build import WORLD, Builder
 from graftsim.model.model import Model
@@ -43,6 +45,8 @@ def read_urdf(
     base: Base = "auto",
     repair_inertia: bool = False,
     package_dirs: Sequence[str | Path] = (),
+    ground: float | None = None,
+    self_collision: bool = False,
     dtype: Any = None,
 ) -> Model:
     """Read a URDF file. What was skipped, assumed or repaired stands in `model.notes`.
@@ -51,6 +55,8 @@ def read_urdf(
         Otherwise "auto" lets a root link with mass float (free joint 'root') and fixes another.
     repair_inertia: replace impossible inertias and missing masses instead of refusing them.
     package_dirs: folders in which `package://` meshes are looked for, besides those above the file.
+    ground: height (m) of a horizontal plane "ground" that all shapes may touch.
+    self_collision: whether shapes of links that are not parent and child may touch each other.
 
     Raises FileError with file, line, element and remedy: malformed or misspelt XML, a moving link
     without mass, an impossible inertia, loops, two roots, `mimic`, a collision mesh not found;
@@ -78,14 +84,17 @@ def read_urdf(
             _add_link(builder, link, link in moving, renamed, joints)
     shapes: set[str] = set()
     for link in links:
-        _add_shapes(builder, link, renamed.get(link.name, link.name), package_dirs, shapes)
+        name = renamed.get(link.name, link.name)
+        add_shapes(builder, link.element, name, package_dirs, shapes, notes)
+    add_ground(builder, ground, shapes, path)
+    _keep_apart(builder, links, moving, renamed, self_collision)
     for link in links:
         if link.joint is not None and link.joint.kind in ("revolute", "prismatic"):
             effort = link.joint.effort
             builder.actuator(link.joint.name, link.joint.name, force_range=(-effort, effort))
     builder.notes.extend(notes.sentences())
     try:
-        return builder.build(dtype)
+        return builder.build(dtype, self_collision=self_collision)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 
@@ -234,55 +243,21 @@ def _add_link(
         raise link.element.error(str(e)) from None
 
 
-def _add_shapes(
+def _keep_apart(
     builder: Builder,
-    link: _Link,
-    name: str,
-    package_dirs: Sequence[str | Path],
-    taken: set[str],
+    links: list[_Link],
+    moving: list[_Link],
+    renamed: dict[str, str],
+    self_collision: bool,
 ) -> None:
-    """Add the collision shapes of a link; `taken` collects the names that have been used."""
-    for collision in link.element.all("collision"):
-        geometry = collision.one("geometry")
-        shapes = geometry.children if geometry else []
-        if len(shapes) != 1 or shapes[0].tag not in urdf_schema.SHAPES:
-            kinds = ", ".join(urdf_schema.SHAPES)
-            raise collision.error(
-                f"<collision> of link '{link.name}' needs <geometry> with one of: {kinds}."
-            )
-        kind, size, vertices = _shape(shapes[0], package_dirs)
-        label = collision.attributes.get("name") or f"{name}/{kind}{len(taken)}"
-        if label in taken:  # URDF lets shapes of different links share a name
-            label = f"{name}/{label}{len(taken)}"
-        taken.add(label)
-        try:
-            position, rotation = urdf_schema.origin(collision)
-            builder.geom(kind, size, name, position, rotation, name=label, vertices=vertices)
-        except ModelError as e:
-            raise shapes[0].error(str(e)) from None
-
-
-def _shape(
-    shape: Element, package_dirs: Sequence[str | Path]
-) -> tuple[str, np.ndarray, np.ndarray | None]:
-    """Kind, MuJoCo's sizes (halves of URDF's lengths), and corners of a mesh."""
-    if shape.tag == "box":
-        return "box", shape.numbers("size", 3) / 2, None
-    if shape.tag == "sphere":
-        return "sphere", shape.numbers("radius", 1), None
-    if shape.tag in ("cylinder", "capsule"):
-        return shape.tag, np.array([shape.number("radius"), shape.number("length") / 2]), None
-    filename = shape.text("filename")
-    tried = meshes.candidates(filename, shape.path, package_dirs)
-    found = next((p for p in tried if p.is_file()), None)
-    if found is None:
-        places = ", ".join(str(p) for p in tried[:4]) + (" ..." if len(tried) > 4 else "")
-        raise shape.error(
-            f"collision mesh '{filename}' is not found. Tried: {places}. Give the folder that "
-            "holds the package with package_dirs=[...], or replace the mesh by a primitive shape."
-        )
-    scale = shape.numbers("scale", 3, (1, 1, 1))
-    try:
-        return "mesh", np.zeros(3), meshes.load_hull(found, scale)
-    except FileError as e:
-        raise shape.error(str(e)) from None
+    """Exclude what a robot does not touch of itself though it is fixed to the world."""
+    parent, kind = {}, {}
+    for x in links:
+        if x.name not in renamed:
+            above = x.joint.parent if x.joint else WORLD
+            parent[x.name] = renamed.get(above, above)
+            free = "free" if x in moving else "fixed"
+            kind[x.name] = x.joint.kind if x.joint else free
+    shaped = {x.name for x in links if x.element.all("collision")}
+    for a, b in urdf_contact.keep_apart(parent, kind, shaped, self_collision):
+        builder.exclude(a, b)

@@ -12,6 +12,7 @@ from graftsim.io import poses
 from graftsim.io.numbers import floats, text
 from graftsim.io.possible import raised
 from graftsim.io.urdf_joint import UNLIMITED
+from graftsim.io.urdf_write_contact import MISSING, lost_contact, write_surfaces
 from graftsim.model.build import FRICTION_VELOCITY, WORLD
 from graftsim.model.model import Model
 
@@ -40,12 +41,14 @@ def write_urdf(model: Model, path: str | Path, *, lossy: bool = False) -> list[s
         lines = "\n    ".join(s.replace("--", "- -") for s in lost)
         robot.append(ET.Comment(f" not expressed in this file:\n    {lines}\n  "))
     floating = _floating_root(model)
+    links: dict[int, ET.Element] = {}
     if not floating:
-        _link(robot, model, -1, WORLD)
+        links[-1] = _link(robot, model, -1, WORLD)
     for i, name in enumerate(model.tree.links):
-        _link(robot, model, i, name)
+        links[i] = _link(robot, model, i, name)
         if not (floating and i == 0):
             _joint(robot, model, i)
+    write_surfaces(model, links)
     _frames(robot, model)
     ET.indent(robot)
     header = '<?xml version="1.0"?>\n'
@@ -90,7 +93,7 @@ def inexpressible(model: Model) -> list[str]:
             lost.append(f"joint {name}: friction_velocity {width:g}.")
     if _floating_root(model) and tree.joints[0] != "root":
         lost.append(f"joint {tree.joints[0]}: the joint of a floating root has no name in URDF.")
-    return lost + _lost_actuators(model) + _lost_shapes(model)
+    return lost + _lost_actuators(model) + lost_contact(model)
 
 
 def _rigid_mass(model: Model) -> np.ndarray:
@@ -129,23 +132,13 @@ def _lost_actuators(model: Model) -> list[str]:
     return lost
 
 
-def _lost_shapes(model: Model) -> list[str]:
-    g = model.geom
-    return [
-        f"shape {name}: a {kind} has no form in URDF"
-        + (" without a file." if kind == "mesh" else ".")
-        for name, kind in zip(g.names, g.kinds, strict=True)
-        if kind in ("ellipsoid", "plane", "mesh")
-    ]
-
-
 def _floating_root(model: Model) -> bool:
     """Whether link 0 alone meets the world, freely and at its origin."""
     tree, j = model.tree, model.joint
     return (
         tree.types[0] == "free"
         and sum(p < 0 for p in tree.parent) == 1
-        and -1 not in (*model.geom.link, *model.frame.link)
+        and -1 not in (*_written_links(model), *model.frame.link)
         and not np.any(floats(j.origin[0]))
         and floats(j.rotation[0])[0] == 1
         and not np.any(floats(j.damping[tree.v_index[0]]))
@@ -154,12 +147,18 @@ def _floating_root(model: Model) -> bool:
     )
 
 
+def _written_links(model: Model) -> list[int]:
+    """Links of the shapes that URDF can express."""
+    g = model.geom
+    return [i for i, kind in zip(g.link, g.kinds, strict=True) if kind not in MISSING]
+
+
 def _origin(above: ET.Element, position: object, rotation: object) -> None:
     xyz, rpy = text(position), text(poses.rpy(floats(rotation)))
     ET.SubElement(above, "origin", xyz=xyz, rpy=rpy)
 
 
-def _link(robot: ET.Element, model: Model, i: int, name: str) -> None:
+def _link(robot: ET.Element, model: Model, i: int, name: str) -> ET.Element:
     link = ET.SubElement(robot, "link", name=name)
     if i >= 0 and (float(model.link.mass[i]) or np.any(floats(model.link.inertia[i]))):
         inertial = ET.SubElement(link, "inertial")
@@ -183,6 +182,7 @@ def _link(robot: ET.Element, model: Model, i: int, name: str) -> None:
             collision = ET.SubElement(link, "collision", name=g.names[k])
             _origin(collision, g.position[k], g.rotation[k])
             ET.SubElement(ET.SubElement(collision, "geometry"), g.kinds[k], shape)
+    return link
 
 
 def _joint(robot: ET.Element, model: Model, i: int) -> None:

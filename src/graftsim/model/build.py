@@ -311,7 +311,7 @@ class Builder:
                 "rotation": column([x["rotation"] for x in values], (len(values), 4)),
             }
 
-        geoms = list(self._geoms.values())
+        geoms, shapes = list(self._geoms.values()), placed(self._geoms, "Shape")
         pair, skipped = self._build_pairs(tree, index, masses.sum(), self_collision, column)
         return Model(
             name=self.name,
@@ -324,7 +324,7 @@ class Builder:
                 kinds=tuple(g["kind"] for g in geoms),
                 size=column([g["size"] for g in geoms], (len(geoms), 3)),
                 vertices=tuple(jnp.asarray(g["vertices"], dtype) for g in geoms),
-                **placed(self._geoms, "Shape"),
+                **shapes,
             ),
             pair=pair,
             frame=Frames(**placed(self._frames, "Frame")),

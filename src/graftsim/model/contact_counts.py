@@ -24,12 +24,23 @@ _COUNTS = {
     ("sphere", "cylinder"): 1,
     ("sphere", "ellipsoid"): 1,
     ("sphere", "polygon"): 1,
+    ("sphere", "mesh"): 1,
     ("capsule", "capsule"): 2,
     ("capsule", "box"): 3,
     ("capsule", "cylinder"): 3,
     ("capsule", "ellipsoid"): 1,
+    ("capsule", "mesh"): 5,
     ("box", "box"): 13,
+    ("box", "cylinder"): 5,
+    ("box", "ellipsoid"): 1,
+    ("box", "mesh"): 5,
+    ("cylinder", "cylinder"): 5,
+    ("cylinder", "ellipsoid"): 1,
+    ("cylinder", "mesh"): 5,
+    ("ellipsoid", "ellipsoid"): 1,
+    ("ellipsoid", "mesh"): 1,
     ("polygon", "polygon"): 2,
+    ("mesh", "mesh"): 5,
 }
 
 

@@ -8,11 +8,13 @@ for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graftsim.errors import ModelError
+from graftsim.errors import ModelError, suggest
 from graftsim.model.contact_counts import KINDS, contacts
 from graftsim.model.tree import Tree
 
@@ -149,3 +151,22 @@ def _roots(tree: Tree) -> dict[int, int]:
         if carrier[i] == i:
             root[i] = i if carrier[parent] < 0 else root[carrier[parent]]
     return root
+
+
+def keep_pairs(model: Model, *patterns: str) -> Model:
+    """The model in which only the pairs named by the patterns may touch: `ground/*foot*`.
+
+    Every candidate contact costs time, so a robot that stands on its feet is best given just those.
+    Raises ModelError: a pattern that names no pair.
+    """
+    pair = model.pair
+    kept: set[int] = set()
+    for pattern in patterns:
+        rows = [k for k, name in enumerate(pair.names) if fnmatchcase(name, pattern)]
+        if not rows:
+            raise ModelError(f"'{pattern}' names no pair. {suggest(pattern, pair.names)}")
+        kept |= set(rows)
+    index = np.array(sorted(kept), int)
+    numbers = {key: getattr(pair, key)[index] for key in SURFACE}
+    names, geoms = (tuple(x[k] for k in index) for x in (pair.names, pair.geoms))
+    return replace(model, pair=type(pair)(names=names, geoms=geoms, **numbers))

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.solvers.general import solve, solve_damped
+from graftsim.solvers.general import factor, solve_damped
 from graftsim.solvers.sections import Section, project
 from graftsim.spatial import safe
 
@@ -112,7 +112,7 @@ class Method(Protocol):
     """How to come near the solution; hashable, since programs are compiled for it.
 
     `newton`: at most so many Newton steps finish. `tolerance`: of the residual, relative to the
-    velocities of approach and sliding; None: near rounding.
+    velocities of approach and sliding; None: near rounding. `unroll`: see `general.factor`.
     """
 
     @property
@@ -121,6 +121,8 @@ class Method(Protocol):
     def tolerance(self) -> float | None: ...
     @property
     def section(self) -> Section: ...
+    @property
+    def unroll(self) -> bool: ...
     def approach(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]: ...
 
 
@@ -149,7 +151,7 @@ def _solve_contact_jvp(method: Method, primals, tangents):
     J = jacobian(problem, x, section)
     steep_n, steep_t = slopes(problem.blocks())
     scale = jnp.stack([steep_n, steep_t, steep_t], -1).reshape(-1)
-    return x, -solve_damped(J, dR.reshape(-1, 1), scale).reshape(x.shape)
+    return x, -solve_damped(J, dR.reshape(-1, 1), scale, method.unroll).reshape(x.shape)
 
 
 def speed(problem: Problem) -> Float[Array, ""]:
@@ -181,7 +183,8 @@ def _finish(problem: Problem, x: Float[Array, "n 3"], method: Method) -> Float[A
     def step(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         k, x, error = carry
         J = jacobian(problem, x, section)
-        new = x - solve(J, residual(problem, x, section).reshape(-1, 1)).reshape(x.shape)
+        R = residual(problem, x, section).reshape(-1, 1)
+        new = x - factor(J, method.unroll)(R).reshape(x.shape)
         after = size(new)
         better = after < error
         k = jnp.where(better, k + 1, method.newton)

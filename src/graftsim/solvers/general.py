@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.spatial.vectors import mirror
@@ -18,22 +19,30 @@ from graftsim.spatial.vectors import mirror
 Solver = Callable[[Float[Array, "n m"]], Float[Array, "n m"]]
 
 _DAMPING, _ITERATIONS = 1e-2, 3
-# Above this size the elimination is a loop, not straight-line code.
-UNROLLED = 36
+# Multiplications up to which an elimination is straight-line code, and not a loop.
+_STRAIGHT = 20_000
 
 
-def factor(A: Float[Array, "n n"]) -> Solver:
-    """B -> A^-1 B, linear in B."""
-    return _unrolled(A) if A.shape[0] <= UNROLLED else _looped(A)
+def straight(pattern: np.ndarray, block: int) -> bool:
+    """Whether an elimination is worth straight-line code, which skips what is known to be zero.
+
+    `pattern` [k, k]: which blocks of the matrix, of that size, can be other than zero.
+    """
+    filled, operations = np.array(pattern, bool), 0
+    for i in range(len(filled)):
+        below = np.flatnonzero(filled[i + 1 :, i]) + i + 1
+        operations += len(below) ** 2 + len(below)
+        filled[np.ix_(below, below)] = True
+    return operations * block**3 <= _STRAIGHT
 
 
-def solve(A: Float[Array, "n n"], B: Float[Array, "n m"]) -> Float[Array, "n m"]:
-    """A^-1 B."""
-    return factor(A)(B)
+def factor(A: Float[Array, "n n"], unroll: bool) -> Solver:
+    """B -> A^-1 B, linear in B; as straight-line code or as a loop."""
+    return _unrolled(A) if unroll else _looped(A)
 
 
 def solve_damped(
-    A: Float[Array, "n n"], B: Float[Array, "n m"], scale: Float[Array, " n"]
+    A: Float[Array, "n n"], B: Float[Array, "n m"], scale: Float[Array, " n"], unroll: bool
 ) -> Float[Array, "n m"]:
     """A^-1 B where A is well conditioned, and bounded where it is not; linear in B.
 
@@ -45,7 +54,7 @@ def solve_damped(
     A = S[:, None] * A * S[None]
     B = S[:, None] * B
     n = A.shape[0]
-    normal = factor(mirror(A.T @ A) + _DAMPING**2 * jnp.eye(n, dtype=A.dtype))
+    normal = factor(mirror(A.T @ A) + _DAMPING**2 * jnp.eye(n, dtype=A.dtype), unroll)
     x = normal(A.T @ B)
     for _ in range(_ITERATIONS - 1):
         x = x + normal(A.T @ (B - A @ x))

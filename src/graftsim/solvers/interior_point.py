@@ -37,11 +37,12 @@ class InteriorPoint(NamedTuple):
     iterations: int = 40
     newton: int = 5
     tolerance: float | None = None
+    unroll: bool = True
 
     def approach(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
         """Impulses with products s z near sqrt(eps), from where Newton finishes."""
         D = corners(self.section).astype(problem.b.dtype)
-        z = _interior(problem, D, self.iterations)
+        z = _interior(problem, D, self.iterations, self.unroll)
         return jnp.concatenate([z.normal[:, None], z.push @ D.T], -1)
 
 
@@ -63,7 +64,7 @@ def _slacks(problem: Problem, z: Point, D: np.ndarray) -> Point:
     )
 
 
-def _interior(problem: Problem, D: np.ndarray, iterations: int) -> Point:
+def _interior(problem: Problem, D: np.ndarray, iterations: int, unroll: bool) -> Point:
     """Multipliers near the solution."""
     n, nd = problem.n, D.shape[1]
     dtype = problem.b.dtype
@@ -85,7 +86,7 @@ def _interior(problem: Problem, D: np.ndarray, iterations: int) -> Point:
     def iterate(carry: tuple[Array, Point, Point, Array]) -> tuple[Array, Point, Point, Array]:
         k, z, s, _ = carry
         residuals = jax.tree.map(jnp.subtract, s, _slacks(problem, z, D))
-        step = _newton(problem, z, s, D)
+        step = _newton(problem, z, s, D, unroll)
         kappa = _dot(z, s) / (n * (nd + 2))
         dz, ds = step(residuals, jax.tree.map(lambda a, b: -a * b, z, s))
         alpha = _longest(z, s, dz, ds)
@@ -126,7 +127,7 @@ def _longest(z: Point, s: Point, dz: Point, ds: Point) -> Float[Array, ""]:
     return found
 
 
-def _newton(problem: Problem, z: Point, s: Point, D: np.ndarray):
+def _newton(problem: Problem, z: Point, s: Point, D: np.ndarray, unroll: bool):
     """Newton's equations at (z, s): (residuals of the slacks, change of the products) -> steps.
 
     With phi = f / sigma and N = zeta + gamma sum(phi), the eliminated friction obeys
@@ -138,7 +139,7 @@ def _newton(problem: Problem, z: Point, s: Point, D: np.ndarray):
     N = s.slip + z.slip * total
     resistance = _resistance(phi, s.slip / N, z.slip / N, D)
     pull = (z.slip * problem.mu / N)[:, None] * g
-    solve = _condensed(problem, s.normal / z.normal, resistance, pull)
+    solve = _condensed(problem, s.normal / z.normal, resistance, pull, unroll)
 
     def step(r: Point, product: Point) -> tuple[Point, Point]:
         e = (product.push + z.push * r.push) / s.push
@@ -187,6 +188,9 @@ def _resistance(
         add(D[:, k], own * phi[:, k])
     for j, k in combinations(range(D.shape[1]), 2):
         add(D[:, j] - D[:, k], mixed * phi[:, j] * phi[:, k])
+    if len(lines) == 1:
+        # Friction along one line only: across it the resistance is next to infinite.
+        add(np.array([-lines[0][1], lines[0][0]]), 1e-12 * weights[0])
     a, b, c = (
         sum((v[i] * v[j] * w for v, w in zip(lines, weights, strict=True)), jnp.zeros_like(own))
         for i, j in ((0, 0), (0, 1), (1, 1))
@@ -203,6 +207,7 @@ def _condensed(
     stiff: Float[Array, " n"],
     resistance: Float[Array, "n 2 2"],
     pull: Float[Array, "n 2"],
+    unroll: bool,
 ) -> Solver:
     """A with each contact's own block added: factored once for predictor and corrector."""
     n = problem.n
@@ -212,4 +217,4 @@ def _condensed(
     normal = jnp.stack([stiff, jnp.zeros_like(stiff), jnp.zeros_like(stiff)], -1)
     block = jnp.concatenate([normal[:, None], tangential], 1)
     own = jnp.asarray(np.eye(n), block.dtype)[:, None, :, None] * block[:, :, None, :]
-    return factor(problem.A + own.reshape(3 * n, 3 * n))
+    return factor(problem.A + own.reshape(3 * n, 3 * n), unroll)

@@ -24,6 +24,7 @@ class GaussSeidel(NamedTuple):
     newton: int = 5
     tolerance: float | None = None
     section: Literal["cone", "pyramid"] = "cone"
+    unroll: bool = True
 
     def approach(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
         """Impulses after the sweeps."""

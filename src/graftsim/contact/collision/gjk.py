@@ -20,18 +20,18 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.collision.arithmetic import Scalar, Vector, clip, direction, dot, pick, top
 
 # Point of M farthest along a direction.
 Support = Callable[[Vector], Vector]
 # Steps towards the nearest point for one z, and how often z is moved.
-_STEPS, SHIFTS = 12, 5
+_STEPS, SHIFTS = 16, 5
 # How far apart the shapes are shifted, and from what gap on they need not be: parts of their size.
 _SHIFT, _APART = 0.02, 1e-3
 # Below this the area of a triangle, relative to its sides, is rounding.
-_FLAT = 1e-12
+_FLAT = 1e-10
 # The triangles of a new point and two of three old ones.
 _SUBSETS = np.array([[0, 1, 3], [0, 2, 3], [1, 2, 3]])
 
@@ -43,8 +43,10 @@ class Triangle(NamedTuple):
     ways: Float[Array, "*b 3 3"]
 
 
-def nearest(v: Float[Array, "*b 3 3"], z: Vector) -> Float[Array, "*b 3"]:
-    """Weights of the corners v (rows) in the point of a triangle that is nearest to z."""
+def on_plane(
+    v: Float[Array, "*b 3 3"], z: Vector
+) -> tuple[Float[Array, "*b 3"], Bool[Array, "*b"]]:
+    """Weights of the corners v (rows) in the foot of z on their plane; is there no plane?"""
     edge_1, edge_2, r = v[..., 1, :] - v[..., 0, :], v[..., 2, :] - v[..., 0, :], z - v[..., 0, :]
     a, b, c = dot(edge_1, edge_1), dot(edge_1, edge_2), dot(edge_2, edge_2)
     x, y = dot(edge_1, r), dot(edge_2, r)
@@ -52,7 +54,12 @@ def nearest(v: Float[Array, "*b 3 3"], z: Vector) -> Float[Array, "*b 3"]:
     flat = area <= _FLAT * a * c
     area = jnp.where(flat, 1.0, area)
     w_1, w_2 = (c * x - b * y) / area, (a * y - b * x) / area
-    inner = jnp.stack([1 - w_1 - w_2, w_1, w_2], -1)
+    return jnp.stack([1 - w_1 - w_2, w_1, w_2], -1), flat
+
+
+def nearest(v: Float[Array, "*b 3 3"], z: Vector) -> Float[Array, "*b 3"]:
+    """Weights of the corners v (rows) in the point of a triangle that is nearest to z."""
+    inner, flat = on_plane(v, z)
     inside = ~flat & jnp.all(inner >= 0, -1)
     # Else it is on one of the edges 0-1, 1-2, 2-0.
     along = jnp.roll(v, -1, -2) - v

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 
 from graftsim.contact.collision.arithmetic import (
@@ -25,7 +26,7 @@ from graftsim.contact.collision.shapes import Shape
 Support = Callable[[Shape, Vector, Vector], Vector]
 
 # Sine of the angle between n and a cylinder's axis below which all of the end cap is farthest.
-_CAP = 1e-4
+_CAP = 3e-5
 
 
 def _sphere(shape: Shape, n: Vector, choice: Vector) -> Vector:
@@ -41,10 +42,10 @@ def _box(shape: Shape, n: Vector, choice: Vector) -> Vector:
 
 
 def _cylinder(shape: Shape, n: Vector, choice: Vector) -> Vector:
-    """A point of a rim; of a cap, the one that the choice leans towards."""
+    """A point of a rim; of a cap, the one that the choice leans towards, fixed to the shape."""
     x_axis = jnp.array([1.0, 0.0], n.dtype)
     capped = dot(n[:2], n[:2]) < _CAP**2 * dot(n, n)
-    _, u = direction(jnp.where(capped, choice[:2], n[:2]), x_axis)
+    _, u = direction(jnp.where(capped, jax.lax.stop_gradient(choice[:2]), n[:2]), x_axis)
     return jnp.concatenate([shape.size[0] * u, (sign(choice[2]) * shape.size[1])[None]])
 
 

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from graftsim.contact.collision import boxes, capsules, planes, polygons, spheres
+from graftsim.contact.collision import boxes, capsules, convex, planes, polygons, spheres
 from graftsim.contact.collision.shapes import Points, Shape
 from graftsim.errors import ModelError
 from graftsim.model.contact_counts import contacts
 
 Collision = Callable[[Shape, Shape], Points]
 
+# Shapes without a function of their own: those that touch in one point, and those that may lie on
+# each other.
+_ROUND = (
+    ("sphere", "mesh"),
+    ("box", "ellipsoid"),
+    ("cylinder", "ellipsoid"),
+    ("ellipsoid", "ellipsoid"),
+    ("ellipsoid", "mesh"),
+)
+_FLAT = (
+    ("capsule", "mesh"),
+    ("box", "cylinder"),
+    ("box", "mesh"),
+    ("cylinder", "cylinder"),
+    ("cylinder", "mesh"),
+    ("mesh", "mesh"),
+)
 _PAIRS: dict[tuple[str, str], Collision] = {
     ("plane", "sphere"): planes.sphere,
     ("plane", "capsule"): planes.capsule,
@@ -31,6 +48,8 @@ _PAIRS: dict[tuple[str, str], Collision] = {
     ("capsule", "ellipsoid"): capsules.ellipsoid,
     ("box", "box"): boxes.box,
     ("polygon", "polygon"): polygons.polygon,
+    **{pair: convex.single(*pair) for pair in _ROUND},
+    **{pair: convex.several(*pair) for pair in _FLAT},
 }
 
 

@@ -1,0 +1,255 @@
+"""Any two convex shapes of which the farthest point along a direction is known.
+
+The direction n of least overlap comes from a search without derivatives (`gjk`), which also says
+which pieces of surface meet: up to three points w_j = a_j - b_j of the difference of the shapes,
+each a corner, an edge's end or a point of a curved piece that moves with n. At the solution they
+are equally far, n . (w_j - w_1) = 0, and n is stationary in what freedom that leaves:
+
+- three points (a face against anything, two edges): n is the normal of their plane,
+- two (an edge against something curved): n turns about their difference,
+- one (corners and curved surfaces): n turns freely,
+
+with slope t . w and curvature t . (dw/dn) t - n . w in a direction t. Newton's method on that
+finds n to rounding, and its last step, on live values, carries the derivatives.
+
+Accuracy: that of rounding, if the search has found the right pieces. It finds the least overlap
+for shapes that are apart or overlap little. Of deep overlaps it finds one that is least among its
+neighbours, from the best of a fixed set of guesses.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from graftsim.contact.collision import gjk
+from graftsim.contact.collision.arithmetic import (
+    Scalar,
+    Vector,
+    direction,
+    dot,
+    pick,
+    pick_row,
+    sign,
+    to_shape,
+    to_world,
+    top,
+)
+from graftsim.contact.collision.shapes import ABSENT, Points, Shape, join, one
+from graftsim.contact.collision.supports import farthest, radius
+from graftsim.spatial.rotation import about_axis, cross
+
+Kinds = tuple[str, str]
+
+# Newton steps after the search; the largest turn (rad) of one.
+_STEPS, _TURN = 3, 0.3
+# Guesses that are followed.
+_STARTS = 3
+# Points (m^2) that are the same, a squared sine that is none, a weight that does not count, and an
+# overlap (m) that is no worse.
+_SAME, _THIN, _WEIGHT, _SLACK = 1e-12, 1e-10, 1e-6, 1e-9
+# Square of the height of a triangle over its side below which a better one is looked for.
+_SLIM = 1e-3
+# How far n leans (rad) to find more points that are as far.
+_LEAN = 1e-5
+# Least curvature (m) that is told from none.
+_CURVED = 1e-7
+# Angle (rad) by which one shape is tilted, in four directions, to find the ends of a flat contact,
+# and how far these are apart at least: the multiple of it and the size.
+_TILT, _DISTINCT, _END_SHIFTS = 0.01, 4.0, 3
+# A direction that is along no axis and no edge of usual shapes.
+_OBLIQUE = (0.45, 0.79, 0.42)
+
+
+def _difference(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Vector) -> Vector:
+    """a - b for the points farthest along n and -n, on the pieces of surface for `ways`."""
+    return farthest(kinds[0], a, n, ways) - farthest(kinds[1], b, -n, -ways)
+
+
+def _guesses(kinds: Kinds, a: Shape, b: Shape) -> Float[Array, "s 3"]:
+    """Directions of least overlap among the line of centres, both shapes' axes, and diagonals."""
+    _, centres = direction(b.p - a.p, a.R[:, 2])
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    axes = jnp.concatenate([a.R.T, b.R.T])
+    ways = jnp.concatenate([centres[None], axes, -axes, jnp.asarray(signs / 3**0.5, a.p.dtype)])
+    overlap = jax.vmap(lambda n: dot(n, _difference(kinds, a, b, n, n)))(ways)
+    return ways[jnp.argsort(overlap)[:_STARTS]]
+
+
+def _pieces(
+    kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "k 3"]
+) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
+    """a_j and b_j, rows of the two results."""
+    return (
+        jax.vmap(lambda way: farthest(kinds[0], a, n, way))(ways),
+        jax.vmap(lambda way: farthest(kinds[1], b, -n, -way))(ways),
+    )
+
+
+def _subtract(points: tuple[Float[Array, "k 3"], Float[Array, "k 3"]]) -> Float[Array, "k 3"]:
+    return points[0] - points[1]
+
+
+def _span(w: Float[Array, "3 3"]) -> tuple[Bool[Array, ""], Bool[Array, ""], Bool[Array, ""]]:
+    """Are the rows of w three points of a plane, at least two points, the second far from the
+    first?"""
+    first, second = w[1] - w[0], w[2] - w[0]
+    normal, a, b = cross(first, second), dot(first, first), dot(second, second)
+    two = (a > _SAME) | (b > _SAME)
+    return two & (dot(normal, normal) > _THIN * a * b), two, a > b
+
+
+def _completed(
+    kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3"]
+) -> Float[Array, "3 3"]:
+    """Ways to three points of a plane, where the solution is (almost) on a line between two.
+
+    Leaning n sideways tells whether there are more points as far, as above the middle of a face.
+    """
+    w = _subtract(_pieces(kinds, a, b, n, ways))
+    _, two, second = _span(w)
+    edge = jnp.where(second, w[1], w[2]) - w[0]
+    side = direction(cross(n, edge), n)[1]
+    both = jnp.stack([ways[0], jnp.where(second, ways[1], ways[2])])
+    third = jnp.stack([jnp.where(second, ways[2], ways[1]), n + _LEAN * side, n - _LEAN * side])
+    beside = jnp.abs(dot(_subtract(_pieces(kinds, a, b, n, third)) - w[0], side))
+    # The present one stays if it is at a good distance from the line.
+    fat = beside[0] ** 2 > _SLIM * dot(edge, edge)
+    best = top(jnp.where(fat & (jnp.arange(3) > 0), 0.0, beside))
+    return jnp.where(two, jnp.concatenate([both, pick_row(best, third)[None]]), ways)
+
+
+def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3"]) -> Vector:
+    """One Newton step from a fixed n for given pieces, with the derivatives of n by the shapes."""
+    x_a, x_b = _pieces(kinds, a, b, n, ways)
+    w = x_a - x_b
+    three, two, second = _span(w)
+    _, normal = direction(cross(w[1] - w[0], w[2] - w[0]), n)
+
+    # t_1 and t_2 are across n; of two points, t_2 is from one to the other.
+    edge = jnp.where(second, w[1], w[2]) - w[0]
+    least = jnp.where(top(-jnp.abs(n)), 1.0, 0.0).astype(n.dtype)
+    t_2 = direction(jnp.where(two, edge, cross(n, least)), n)[1]
+    _, across = direction(n - dot(n, t_2) * t_2, n)
+    t_1 = cross(t_2, across)
+
+    weights = jax.lax.stop_gradient(gjk.nearest(w, n * dot(n, w[0])))[:, None]
+
+    def mean(a: Shape, b: Shape, m: Vector) -> Vector:
+        x_a, x_b = _pieces(kinds, a, b, m, ways)
+        return jnp.sum(weights * (x_a - x_b), 0)
+
+    fixed = jax.lax.stop_gradient((a, b, across))
+    t = jax.lax.stop_gradient(jnp.stack([t_1, t_2]))
+    m = fixed[2]
+    bent = jax.vmap(lambda t: jax.jvp(lambda m: mean(*fixed[:2], m), (m,), (t,))[1])(t)
+    average = mean(a, b, across)
+    overlap = jax.lax.stop_gradient(dot(across, average))
+    h_11, h_22 = dot(t[0], bent[0]) - overlap, dot(t[1], bent[1]) - overlap
+    h_12 = jnp.where(two, 0.0, dot(t[0], bent[1]))
+    h_22 = jnp.where(two, 1.0, h_22)
+    # Not at a minimum: no step.
+    area = h_11 * h_22 - h_12 * h_12
+    curved = (h_11 > _CURVED) & (h_22 > _CURVED) & (area > _THIN * h_11 * h_22)
+    area = jnp.where(curved, area, jnp.inf)
+    g_1, g_2 = dot(average, t_1), jnp.where(two, 0.0, dot(average, t_2))
+    step = (h_12 * g_2 - h_22 * g_1) / area * t_1 + (h_12 * g_1 - h_11 * g_2) / area * t_2
+    length = jnp.sqrt(jax.lax.stop_gradient(dot(step, step)) + 1e-20)
+    step = step * jnp.where(length > _TURN, _TURN / length, 1.0)
+    side = sign(jax.lax.stop_gradient(dot(normal, n)))
+    return jnp.where(three, side * normal, direction(across + step, n)[1])
+
+
+def _solve(
+    kinds: Kinds, a: Shape, b: Shape, guesses: Float[Array, "s 3"], shifts: int
+) -> tuple[Vector, Vector, Vector]:
+    """The direction of least overlap, and the points of both shapes that it decides about."""
+    fixed_a, fixed_b = jax.lax.stop_gradient((a, b))
+
+    def support(n: Vector) -> Vector:
+        return _difference(kinds, fixed_a, fixed_b, n, n)
+
+    def overlap(n: Vector) -> Scalar:
+        return dot(n, support(n))
+
+    found, ends = jax.vmap(lambda guess: gjk.least_overlap(support, guess, shifts))(guesses)
+    best = top(-jax.vmap(overlap)(ends))
+    points, ways, n_0 = (pick(best, jnp.moveaxis(x, 0, -1)) for x in (*found, ends))
+    # Corners of the triangle without weight decide nothing: the heaviest takes their place.
+    weights = gjk.nearest(points, n_0 * overlap(n_0))
+    ways = jnp.where(weights[:, None] > _WEIGHT, ways, pick_row(top(weights), ways))
+    ways = _completed(kinds, fixed_a, fixed_b, n_0, ways)
+
+    n = jax.lax.fori_loop(0, _STEPS, lambda _, n: _turned(kinds, fixed_a, fixed_b, n, ways), n_0)
+    better = overlap(n) <= overlap(n_0) + _SLACK
+    n = jnp.where(better, _turned(kinds, a, b, n, ways), n_0)
+    x_a, x_b = _pieces(kinds, a, b, n, ways)
+    w = x_a - x_b
+    foot = n * dot(n, w[0])
+    weights = jnp.where(_span(w)[0], gjk.on_plane(w, foot)[0], gjk.nearest(w, foot))[:, None]
+    return n, jnp.sum(weights * x_a, 0), jnp.sum(weights * x_b, 0)
+
+
+def _main(kinds: Kinds, a: Shape, b: Shape) -> tuple[Vector, Vector, Vector]:
+    guesses = _guesses(kinds, *jax.lax.stop_gradient((a, b)))
+    return _solve(kinds, a, b, guesses, gjk.SHIFTS)
+
+
+def _contact(n: Vector, x_a: Vector, x_b: Vector, r_a: Scalar, r_b: Scalar) -> Points:
+    """Contact of the surfaces at r_a and r_b from the points, with the overlap along n."""
+    position = (x_a + x_b + (r_a - r_b) * n) / 2
+    return one(dot(n, x_a - x_b) + r_a + r_b, position, n)
+
+
+def single(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
+    """One contact, for shapes of which one is round."""
+
+    def collide(a: Shape, b: Shape) -> Points:
+        n, x_a, x_b = _main((kind_a, kind_b), a, b)
+        return _contact(n, x_a, x_b, radius(kind_a, a), radius(kind_b, b))
+
+    return collide
+
+
+def several(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
+    """Five candidates, for shapes that may touch along a line or in a flat region.
+
+    With the first shape tilted by a little about the contact, the two touch at one end of that
+    region; four such ends, a quarter turn apart, hold it. What is taken from the tilted shapes is
+    where that is: depth and normal are those of the shapes as they are. The last candidate is the
+    contact itself. Those that coincide with an earlier one do not exist.
+    """
+    kinds = kind_a, kind_b
+
+    def collide(a: Shape, b: Shape) -> Points:
+        n, x_a, x_b = _main(kinds, a, b)
+        r_a, r_b = radius(kind_a, a), radius(kind_b, b)
+        main = _contact(n, x_a, x_b, r_a, r_b)
+        oblique = to_world(a.R, jnp.array(_OBLIQUE, n.dtype))
+        _, t = direction(cross(n, oblique), a.R[:, 0])
+        quarters = jnp.stack([t, cross(n, t), -t, -cross(n, t)])
+        m = jax.lax.stop_gradient(n)
+
+        def end(axis: Vector) -> Points:
+            Q = about_axis(axis, jnp.asarray(_TILT, m.dtype))
+            tilted = a._replace(R=to_world(Q, a.R.T).T, p=x_a + to_world(Q, a.p - x_a))
+            _, x, y = _solve(kinds, tilted, b, m[None], _END_SHIFTS)
+            return _contact(n, x_a + to_shape(Q, x - x_a), y, r_a, r_b)
+
+        ends = jax.tree.map(lambda x: x[:, 0], jax.vmap(end)(quarters))
+        points = join(ends, main)
+        width = dot(m, _difference(kinds, a, b, m, m) - _difference(kinds, a, b, -m, -m))
+        gap = points.position[:, None] - points.position
+        reach = _DISTINCT * _TILT * jax.lax.stop_gradient(width)
+        same = dot(gap, gap) < reach * reach
+        near, repeated = same[4, :4], jnp.any(same[:4, :4] & np.tri(4, k=-1, dtype=bool), 1)
+        deepest = points.depth[4] > jnp.max(points.depth[:4]) + _SLACK
+        exists = jnp.append(~near & ~repeated, jnp.any(near) | deepest)
+        return points._replace(depth=jnp.where(exists, points.depth, ABSENT))
+
+    return collide
