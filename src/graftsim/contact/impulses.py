@@ -165,15 +165,16 @@ class Complementarity(ImpulseLaw):
     """Rigid contact with Coulomb's cone, by projected Gauss-Seidel.
 
     `alpha`: share of an overlap that is pushed out in a step. `sweeps`: at most, fewer when
-    converged; a Newton iteration of at most `newton` steps finishes them. `tolerance`: relative to
-    the velocities of approach; None: near rounding. `cone`: "cone", or "pyramid" for friction
-    bounded in each tangent direction by itself. `impacts`: so many in each step are met by a
-    sub-step of their own, for exact sequences of bounces.
+    converged; a few sweeps at a time, followed by at most `newton` Newton steps (0: none).
+    `tolerance`: of the residual, relative to the velocities of approach; None: eps^(2/3), 0:
+    always all sweeps. `cone`: "cone", or "pyramid" for friction bounded in each tangent direction
+    by itself. `impacts`: so many in each step are met by a sub-step of their own, for exact
+    sequences of bounces.
     """
 
     alpha: Float[Array, ""] = eqx.field(default=0.2, converter=_number)
     sweeps: int = eqx.field(default=50, static=True, kw_only=True)
-    newton: int = eqx.field(default=5, static=True, kw_only=True)
+    newton: int = eqx.field(default=3, static=True, kw_only=True)
     tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
     cone: Literal["cone", "pyramid"] = eqx.field(default="cone", static=True, kw_only=True)
     impacts: int = eqx.field(default=0, static=True, kw_only=True)

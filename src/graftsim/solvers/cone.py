@@ -109,21 +109,18 @@ def jacobian(
 
 
 class Method(Protocol):
-    """How to come near the solution; hashable, since programs are compiled for it.
+    """How to find the solution; hashable, since programs are compiled for it."""
 
-    `newton`: at most so many Newton steps finish. `tolerance`: of the residual, relative to the
-    velocities of approach and sliding; None: near rounding. `unroll`: see `general.factor`.
-    """
-
-    @property
-    def newton(self) -> int: ...
-    @property
-    def tolerance(self) -> float | None: ...
     @property
     def section(self) -> Section: ...
     @property
-    def unroll(self) -> bool: ...
-    def approach(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]: ...
+    def unroll(self) -> bool:
+        """See `general.factor`."""
+        ...
+
+    def solve(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
+        """Impulses of a regularised problem, from a first guess."""
+        ...
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
@@ -136,8 +133,7 @@ def solve_contact(
     J dlambda = -dR, in reverse mode with the transposed J. Where redundant contacts disagree,
     J is singular: there the derivative is that of slightly soft contacts (`general.solve_damped`).
     """
-    problem = regularised(problem)
-    return _finish(problem, method.approach(problem, start), method)
+    return method.solve(regularised(problem), start)
 
 
 @solve_contact.defjvp
@@ -162,32 +158,36 @@ def speed(problem: Problem) -> Float[Array, ""]:
 def goal(problem: Problem, tolerance: float | None) -> Float[Array, ""]:
     """Residual (m/s) to be content with."""
     if tolerance is None:
-        tolerance = 50 * float(jnp.finfo(problem.b.dtype).eps)
+        tolerance = float(jnp.finfo(problem.b.dtype).eps) ** (2 / 3)
     return tolerance * speed(problem)
 
 
-def _finish(problem: Problem, x: Float[Array, "n 3"], method: Method) -> Float[Array, "n 3"]:
-    """Newton steps, each kept only if it lowers the residual."""
-    if method.newton == 0:
-        return x
-    enough = goal(problem, method.tolerance)
-    section = method.section
+def newton(
+    problem: Problem,
+    x: Float[Array, "n 3"],
+    steps: int,
+    enough: Float[Array, ""],
+    section: Section,
+    unroll: bool,
+) -> tuple[Float[Array, "n 3"], Float[Array, ""]]:
+    """At most so many Newton steps, each kept only if it lowers the residual; and the residual."""
 
     def size(x: Array) -> Array:
         return jnp.max(jnp.abs(residual(problem, x, section)))
 
     def unfinished(carry: tuple[Array, Array, Array]) -> Array:
         k, _, error = carry
-        return (k < method.newton) & (error > enough)
+        return (k < steps) & (error > enough)
 
     def step(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         k, x, error = carry
         J = jacobian(problem, x, section)
         R = residual(problem, x, section).reshape(-1, 1)
-        new = x - factor(J, method.unroll)(R).reshape(x.shape)
+        new = x - factor(J, unroll)(R).reshape(x.shape)
         after = size(new)
         better = after < error
-        k = jnp.where(better, k + 1, method.newton)
+        k = jnp.where(better, k + 1, steps)
         return k, jnp.where(better, new, x), jnp.where(better, after, error)
 
-    return jax.lax.while_loop(unfinished, step, (jnp.asarray(0), x, size(x)))[1]
+    _, x, error = jax.lax.while_loop(unfinished, step, (jnp.asarray(0), x, size(x)))
+    return x, error

@@ -10,7 +10,7 @@ Belbute-Peres et al. 2018), w = A lambda + b, lambda_t = D f:
 
 A primal-dual interior point (Mehrotra 1992) follows s z = kappa to kappa -> 0. In each Newton step
 f and gamma are eliminated contact by contact, so the system to solve has three rows a contact,
-whatever the number of directions. Newton's method on the fixed point (`cone.solve_contact`) takes
+whatever the number of directions. Newton's method on the fixed point (`cone.newton`) takes
 the last digits, where products of twenty orders of magnitude would cost them.
 """
 
@@ -39,11 +39,13 @@ class InteriorPoint(NamedTuple):
     tolerance: float | None = None
     unroll: bool = True
 
-    def approach(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
-        """Impulses with products s z near sqrt(eps), from where Newton finishes."""
+    def solve(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
+        """Impulses: products s z near sqrt(eps), from where Newton finishes."""
         D = corners(self.section).astype(problem.b.dtype)
         z = _interior(problem, D, self.iterations, self.unroll)
-        return jnp.concatenate([z.normal[:, None], z.push @ D.T], -1)
+        x = jnp.concatenate([z.normal[:, None], z.push @ D.T], -1)
+        enough = cone.goal(problem, self.tolerance)
+        return cone.newton(problem, x, self.newton, enough, self.section, self.unroll)[0]
 
 
 class Point(NamedTuple):

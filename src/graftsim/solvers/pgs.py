@@ -1,8 +1,9 @@
 """Projected Gauss-Seidel for the contact problem.
 
 Sweeps visit the contacts in turn and solve each for its own impulse (Jean 1999; Duriez et al.
-2006): robust, and slow where contacts are coupled. Newton's method, which needs a step or two near
-the solution, finishes them (`cone.solve_contact`). Sweeps are never differentiated.
+2006): robust, and slow where contacts are coupled. So Newton's method, which needs a step or two
+once it is known who sticks and who slides, is tried after every few sweeps. Neither is ever
+differentiated: derivatives are those of the solution (`cone.solve_contact`).
 """
 
 from __future__ import annotations
@@ -13,34 +14,45 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.solvers.cone import Problem, goal, slopes
+from graftsim.solvers.cone import Problem, goal, newton, slopes
 from graftsim.solvers.sections import Section, project
+
+# Sweeps between tries of Newton.
+_FEW = 5
 
 
 class GaussSeidel(NamedTuple):
-    """At most so many sweeps, fewer when no velocity changes by more than the tolerance."""
+    """At most so many sweeps, fewer when the residual is below the tolerance.
+
+    `newton`: steps in each try; 0 leaves it to the sweeps. `tolerance`: relative to the velocities
+    of approach and sliding; None: eps^(2/3); 0: always all sweeps.
+    """
 
     sweeps: int = 50
-    newton: int = 5
+    newton: int = 3
     tolerance: float | None = None
     section: Literal["cone", "pyramid"] = "cone"
     unroll: bool = True
 
-    def approach(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
-        """Impulses after the sweeps."""
+    def solve(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
+        """Impulses, from a first guess."""
         enough = goal(problem, self.tolerance)
         rate = _sweep(problem, self.section)
+        few = min(_FEW, self.sweeps) if self.newton else 1
 
         def unfinished(carry: tuple[Array, Array, Array]) -> Array:
-            k, _, change = carry
-            return (k < self.sweeps) & (change > enough)
+            k, _, error = carry
+            return (k < self.sweeps) & (error > enough)
 
-        def sweep(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            k, x, _ = carry
-            return (k + 1, *rate(x))
+        def approach(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            k, x, error = carry
+            x, error = jax.lax.fori_loop(0, few, lambda _, c: rate(c[0]), (x, error))
+            if self.newton:
+                x, error = newton(problem, x, self.newton, enough, self.section, self.unroll)
+            return k + few, x, error
 
         large = jnp.asarray(jnp.inf, problem.b.dtype)
-        return jax.lax.while_loop(unfinished, sweep, (jnp.asarray(0), start, large))[1]
+        return jax.lax.while_loop(unfinished, approach, (jnp.asarray(0), start, large))[1]
 
 
 def _sweep(problem: Problem, section: Section):

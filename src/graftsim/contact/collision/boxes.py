@@ -149,7 +149,9 @@ def _faces(a: Shape, b: Shape, axes: _Axes) -> Points:
     around = jnp.asarray(_AROUND, h.dtype)
     sides = C[:, :2] * incident.h[:2]
     corners = f + around[:, :1] * sides[:, 0] + around[:, 1:] * sides[:, 1]
-    ends, exists = _clip(corners, h[:2] * (1 + _BETTER_SIZE))
+    # An edge along that of an equal face is over it, whatever rounding says.
+    rounding = max(1e-9, 100 * float(jnp.finfo(h.dtype).eps))
+    ends, exists = _clip(corners, h[:2] * (1 + rounding))
     depth = h[2] - up * ends[:, 2]
     position = ends + depth[:, None] / 2 * n
 
@@ -157,7 +159,7 @@ def _faces(a: Shape, b: Shape, axes: _Axes) -> Points:
     r = jnp.concatenate([around * h[:2], jnp.full((4, 1), up * h[2])], 1)
     down = -dot(m, r - f) / jnp.abs(m[2])
     foot = to_shape(C, r - down[:, None] * n - t)[:, :2]
-    over = jnp.all(jnp.abs(foot) < incident.h[:2] * (1 - _BETTER_SIZE), -1)
+    over = jnp.all(jnp.abs(foot) < incident.h[:2] * (1 - rounding), -1)
 
     depth = jnp.where(jnp.concatenate([exists, over]), jnp.concatenate([depth, down]), ABSENT)
     position = jnp.concatenate([position, r - down[:, None] / 2 * n])

@@ -170,7 +170,7 @@ def _nearest(distance: Distance, c: Vector, u: Vector, half: Scalar, size: Vecto
     t = jnp.where(inner, t, sign(t) * half_0)
 
     def newton(_: int, found: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
-        t, _ = found
+        t = found[0]
         rest, rate = jax.jvp(at, (t,), (jnp.ones_like(t),))
         # Where the slope jumps, or is zero all along, there is nothing to follow.
         good = inner & (jnp.abs(rest) <= rate * width) & (rate * half_0 > 1e-8)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,13 +37,11 @@ from graftsim.contact.collision.arithmetic import (
     pick,
     pick_row,
     sign,
-    to_shape,
-    to_world,
     top,
 )
-from graftsim.contact.collision.shapes import ABSENT, Points, Shape, join, one
+from graftsim.contact.collision.shapes import Points, Shape, one
 from graftsim.contact.collision.supports import farthest, radius
-from graftsim.spatial.rotation import about_axis, cross
+from graftsim.spatial.rotation import cross
 
 Kinds = tuple[str, str]
 
@@ -55,18 +54,15 @@ _STARTS = 3
 _SAME, _THIN, _WEIGHT, _SLACK = 1e-12, 1e-10, 1e-6, 1e-9
 # Square of the height of a triangle over its side below which a better one is looked for.
 _SLIM = 1e-3
+# How far outside a triangle, as a weight, a foot still belongs to it.
+_BESIDE = 0.1
 # How far n leans (rad) to find more points that are as far.
 _LEAN = 1e-5
 # Least curvature (m) that is told from none.
 _CURVED = 1e-7
-# Angle (rad) by which one shape is tilted, in four directions, to find the ends of a flat contact,
-# and how far these are apart at least: the multiple of it and the size.
-_TILT, _DISTINCT, _END_SHIFTS = 0.01, 4.0, 3
-# A direction that is along no axis and no edge of usual shapes.
-_OBLIQUE = (0.45, 0.79, 0.42)
 
 
-def _difference(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Vector) -> Vector:
+def difference(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Vector) -> Vector:
     """a - b for the points farthest along n and -n, on the pieces of surface for `ways`."""
     return farthest(kinds[0], a, n, ways) - farthest(kinds[1], b, -n, -ways)
 
@@ -77,11 +73,11 @@ def _guesses(kinds: Kinds, a: Shape, b: Shape) -> Float[Array, "s 3"]:
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     axes = jnp.concatenate([a.R.T, b.R.T])
     ways = jnp.concatenate([centres[None], axes, -axes, jnp.asarray(signs / 3**0.5, a.p.dtype)])
-    overlap = jax.vmap(lambda n: dot(n, _difference(kinds, a, b, n, n)))(ways)
+    overlap = jax.vmap(lambda n: dot(n, difference(kinds, a, b, n, n)))(ways)
     return ways[jnp.argsort(overlap)[:_STARTS]]
 
 
-def _pieces(
+def pieces(
     kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "k 3"]
 ) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
     """a_j and b_j, rows of the two results."""
@@ -111,13 +107,13 @@ def _completed(
 
     Leaning n sideways tells whether there are more points as far, as above the middle of a face.
     """
-    w = _subtract(_pieces(kinds, a, b, n, ways))
+    w = _subtract(pieces(kinds, a, b, n, ways))
     _, two, second = _span(w)
     edge = jnp.where(second, w[1], w[2]) - w[0]
     side = direction(cross(n, edge), n)[1]
     both = jnp.stack([ways[0], jnp.where(second, ways[1], ways[2])])
     third = jnp.stack([jnp.where(second, ways[2], ways[1]), n + _LEAN * side, n - _LEAN * side])
-    beside = jnp.abs(dot(_subtract(_pieces(kinds, a, b, n, third)) - w[0], side))
+    beside = jnp.abs(dot(_subtract(pieces(kinds, a, b, n, third)) - w[0], side))
     # The present one stays if it is at a good distance from the line.
     fat = beside[0] ** 2 > _SLIM * dot(edge, edge)
     best = top(jnp.where(fat & (jnp.arange(3) > 0), 0.0, beside))
@@ -126,7 +122,7 @@ def _completed(
 
 def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3"]) -> Vector:
     """One Newton step from a fixed n for given pieces, with the derivatives of n by the shapes."""
-    x_a, x_b = _pieces(kinds, a, b, n, ways)
+    x_a, x_b = pieces(kinds, a, b, n, ways)
     w = x_a - x_b
     three, two, second = _span(w)
     _, normal = direction(cross(w[1] - w[0], w[2] - w[0]), n)
@@ -141,7 +137,7 @@ def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3
     weights = jax.lax.stop_gradient(gjk.nearest(w, n * dot(n, w[0])))[:, None]
 
     def mean(a: Shape, b: Shape, m: Vector) -> Vector:
-        x_a, x_b = _pieces(kinds, a, b, m, ways)
+        x_a, x_b = pieces(kinds, a, b, m, ways)
         return jnp.sum(weights * (x_a - x_b), 0)
 
     fixed = jax.lax.stop_gradient((a, b, across))
@@ -165,14 +161,21 @@ def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3
     return jnp.where(three, side * normal, direction(across + step, n)[1])
 
 
-def _solve(
-    kinds: Kinds, a: Shape, b: Shape, guesses: Float[Array, "s 3"], shifts: int
-) -> tuple[Vector, Vector, Vector]:
-    """The direction of least overlap, and the points of both shapes that it decides about."""
+class Meeting(NamedTuple):
+    """The direction of least overlap n [3], and ways [3, 3] to the pieces of surface that decide
+    it, with the weights [3] of their points in the contact."""
+
+    n: Vector
+    ways: Float[Array, "3 3"]
+    weights: Float[Array, " 3"]
+
+
+def meet(kinds: Kinds, a: Shape, b: Shape, guesses: Float[Array, "s 3"], shifts: int) -> Meeting:
+    """Search, Newton's method, and one step that carries the derivatives."""
     fixed_a, fixed_b = jax.lax.stop_gradient((a, b))
 
     def support(n: Vector) -> Vector:
-        return _difference(kinds, fixed_a, fixed_b, n, n)
+        return difference(kinds, fixed_a, fixed_b, n, n)
 
     def overlap(n: Vector) -> Scalar:
         return dot(n, support(n))
@@ -186,21 +189,27 @@ def _solve(
     ways = _completed(kinds, fixed_a, fixed_b, n_0, ways)
 
     n = jax.lax.fori_loop(0, _STEPS, lambda _, n: _turned(kinds, fixed_a, fixed_b, n, ways), n_0)
-    better = overlap(n) <= overlap(n_0) + _SLACK
+    slack = max(_SLACK, 20 * float(jnp.finfo(n.dtype).eps))
+    better = overlap(n) <= overlap(n_0) + slack
     n = jnp.where(better, _turned(kinds, a, b, n, ways), n_0)
-    x_a, x_b = _pieces(kinds, a, b, n, ways)
-    w = x_a - x_b
+    w = _subtract(pieces(kinds, a, b, n, ways))
     foot = n * dot(n, w[0])
-    weights = jnp.where(_span(w)[0], gjk.on_plane(w, foot)[0], gjk.nearest(w, foot))[:, None]
-    return n, jnp.sum(weights * x_a, 0), jnp.sum(weights * x_b, 0)
+    # Just outside a triangle its plane goes on: no kink where the foot is on an edge.
+    plane = gjk.on_plane(w, foot)[0]
+    inside = _span(w)[0] & jnp.all(plane > -_BESIDE)
+    weights = jnp.where(inside, plane, gjk.nearest(w, foot))
+    return Meeting(n, ways, weights)
 
 
-def _main(kinds: Kinds, a: Shape, b: Shape) -> tuple[Vector, Vector, Vector]:
+def touching(kinds: Kinds, a: Shape, b: Shape) -> tuple[Vector, Vector, Vector]:
+    """n, and the points of both shapes."""
     guesses = _guesses(kinds, *jax.lax.stop_gradient((a, b)))
-    return _solve(kinds, a, b, guesses, gjk.SHIFTS)
+    n, ways, weights = meet(kinds, a, b, guesses, gjk.SHIFTS)
+    x_a, x_b = pieces(kinds, a, b, n, ways)
+    return n, jnp.sum(weights[:, None] * x_a, 0), jnp.sum(weights[:, None] * x_b, 0)
 
 
-def _contact(n: Vector, x_a: Vector, x_b: Vector, r_a: Scalar, r_b: Scalar) -> Points:
+def contact(n: Vector, x_a: Vector, x_b: Vector, r_a: Scalar, r_b: Scalar) -> Points:
     """Contact of the surfaces at r_a and r_b from the points, with the overlap along n."""
     position = (x_a + x_b + (r_a - r_b) * n) / 2
     return one(dot(n, x_a - x_b) + r_a + r_b, position, n)
@@ -210,46 +219,7 @@ def single(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
     """One contact, for shapes of which one is round."""
 
     def collide(a: Shape, b: Shape) -> Points:
-        n, x_a, x_b = _main((kind_a, kind_b), a, b)
-        return _contact(n, x_a, x_b, radius(kind_a, a), radius(kind_b, b))
-
-    return collide
-
-
-def several(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
-    """Five candidates, for shapes that may touch along a line or in a flat region.
-
-    With the first shape tilted by a little about the contact, the two touch at one end of that
-    region; four such ends, a quarter turn apart, hold it. What is taken from the tilted shapes is
-    where that is: depth and normal are those of the shapes as they are. The last candidate is the
-    contact itself. Those that coincide with an earlier one do not exist.
-    """
-    kinds = kind_a, kind_b
-
-    def collide(a: Shape, b: Shape) -> Points:
-        n, x_a, x_b = _main(kinds, a, b)
-        r_a, r_b = radius(kind_a, a), radius(kind_b, b)
-        main = _contact(n, x_a, x_b, r_a, r_b)
-        oblique = to_world(a.R, jnp.array(_OBLIQUE, n.dtype))
-        _, t = direction(cross(n, oblique), a.R[:, 0])
-        quarters = jnp.stack([t, cross(n, t), -t, -cross(n, t)])
-        m = jax.lax.stop_gradient(n)
-
-        def end(axis: Vector) -> Points:
-            Q = about_axis(axis, jnp.asarray(_TILT, m.dtype))
-            tilted = a._replace(R=to_world(Q, a.R.T).T, p=x_a + to_world(Q, a.p - x_a))
-            _, x, y = _solve(kinds, tilted, b, m[None], _END_SHIFTS)
-            return _contact(n, x_a + to_shape(Q, x - x_a), y, r_a, r_b)
-
-        ends = jax.tree.map(lambda x: x[:, 0], jax.vmap(end)(quarters))
-        points = join(ends, main)
-        width = dot(m, _difference(kinds, a, b, m, m) - _difference(kinds, a, b, -m, -m))
-        gap = points.position[:, None] - points.position
-        reach = _DISTINCT * _TILT * jax.lax.stop_gradient(width)
-        same = dot(gap, gap) < reach * reach
-        near, repeated = same[4, :4], jnp.any(same[:4, :4] & np.tri(4, k=-1, dtype=bool), 1)
-        deepest = points.depth[4] > jnp.max(points.depth[:4]) + _SLACK
-        exists = jnp.append(~near & ~repeated, jnp.any(near) | deepest)
-        return points._replace(depth=jnp.where(exists, points.depth, ABSENT))
+        n, x_a, x_b = touching((kind_a, kind_b), a, b)
+        return contact(n, x_a, x_b, radius(kind_a, a), radius(kind_b, b))
 
     return collide

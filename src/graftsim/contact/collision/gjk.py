@@ -51,7 +51,7 @@ def on_plane(
     a, b, c = dot(edge_1, edge_1), dot(edge_1, edge_2), dot(edge_2, edge_2)
     x, y = dot(edge_1, r), dot(edge_2, r)
     area = a * c - b * b
-    flat = area <= _FLAT * a * c
+    flat = area <= max(_FLAT, 10 * float(jnp.finfo(v.dtype).eps)) * a * c
     area = jnp.where(flat, 1.0, area)
     w_1, w_2 = (c * x - b * y) / area, (a * y - b * x) / area
     return jnp.stack([1 - w_1 - w_2, w_1, w_2], -1), flat

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
 from graftsim.contact.collision.arithmetic import (
     Scalar,
@@ -41,10 +42,14 @@ def _box(shape: Shape, n: Vector, choice: Vector) -> Vector:
     return sign(choice) * shape.size
 
 
+def _on_cap(n: Vector) -> Bool[Array, ""]:
+    return dot(n[:2], n[:2]) < _CAP**2 * dot(n, n)
+
+
 def _cylinder(shape: Shape, n: Vector, choice: Vector) -> Vector:
     """A point of a rim; of a cap, the one that the choice leans towards, fixed to the shape."""
     x_axis = jnp.array([1.0, 0.0], n.dtype)
-    capped = dot(n[:2], n[:2]) < _CAP**2 * dot(n, n)
+    capped = _on_cap(n)
     _, u = direction(jnp.where(capped, jax.lax.stop_gradient(choice[:2]), n[:2]), x_axis)
     return jnp.concatenate([shape.size[0] * u, (sign(choice[2]) * shape.size[1])[None]])
 
@@ -77,3 +82,15 @@ def farthest(kind: str, shape: Shape, n: Vector, choice: Vector) -> Vector:
     """The same point in the world, for directions of the world."""
     local = SUPPORTS[kind](shape, to_shape(shape.R, n), to_shape(shape.R, choice))
     return shape.p + to_world(shape.R, local)
+
+
+def piece(kind: str, shape: Shape, n: Vector, choice: Vector) -> Vector:
+    """The choice that leads to the same piece of surface, seen from n, for directions near n too.
+
+    On a rim, n says where; on the end cap next to it only the choice can.
+    """
+    if kind != "cylinder":
+        return choice
+    n, choice = to_shape(shape.R, n), to_shape(shape.R, choice)
+    on_rim = jnp.concatenate([n[:2], choice[2:]])
+    return to_world(shape.R, jnp.where(_on_cap(n), choice, on_rim))

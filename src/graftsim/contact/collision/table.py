@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from graftsim.contact.collision import boxes, capsules, convex, planes, polygons, spheres
+from graftsim.contact.collision import boxes, capsules, convex, lying, planes, polygons, spheres
 from graftsim.contact.collision.shapes import Points, Shape
 from graftsim.errors import ModelError
 from graftsim.model.contact_counts import contacts
@@ -49,7 +49,7 @@ _PAIRS: dict[tuple[str, str], Collision] = {
     ("box", "box"): boxes.box,
     ("polygon", "polygon"): polygons.polygon,
     **{pair: convex.single(*pair) for pair in _ROUND},
-    **{pair: convex.several(*pair) for pair in _FLAT},
+    **{pair: lying.several(*pair) for pair in _FLAT},
 }
 
 
