@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -30,6 +31,9 @@ from graftsim.contact.kinetics import coupled, relative_velocities, unit_impulse
 from graftsim.contact.law import ContactLaw, Free
 from graftsim.dynamics.mechanism import Mechanism, rows
 from graftsim.errors import ModelError
+from graftsim.model.model import Model
+from graftsim.model.pairs import contact_counts
+from graftsim.model.state import State
 from graftsim.solvers.cone import Method, Problem, regularised, residual, solve_contact
 from graftsim.solvers.general import straight
 from graftsim.solvers.interior_point import InteriorPoint
@@ -78,10 +82,10 @@ class ImpulseLaw(ContactLaw):
         self,
         m: Mechanism,
         free: Free,
-        qd: Float[Array, " nv"],
+        state: State,
         h: Float[Array, ""],
         scope: Tapper,
-    ) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
+    ) -> tuple[Float[Array, " nv"], Float[Array, " nv"], Float[Array, "nc 3"]]:
         """One contact problem for all contacts of all bodies."""
         at = places(m.model)
         found = detect(m, free.X_0)
@@ -89,7 +93,7 @@ class ImpulseLaw(ContactLaw):
         found = found._replace(depth=depth)
         before, after = (
             relative_velocities(found, at, free.X_0, free.link_velocity(m, x))
-            for x in (qd, free.qd)
+            for x in (state.qd, free.qd)
         )
         scope.offer(
             lambda: {"contact.position": found.position, "contact.normal": found.frame[:, 0]}
@@ -107,7 +111,7 @@ class ImpulseLaw(ContactLaw):
             mu=mu,
         )
         method = self.method(straight(coupled(m.tree, at), 3))
-        impulse = solve_contact(problem, jnp.zeros_like(problem.b), method)
+        impulse = found_impulse = solve_contact(problem, state.impulse, method)
         scope.offer(lambda: {"contact.residual": _left_open(problem, impulse, method)})
         force_n = scope.tap("contact.force_n", impulse[:, 0] / h)
         force_t = scope.tap("contact.force_t", impulse[:, 1:] / h)
@@ -116,7 +120,12 @@ class ImpulseLaw(ContactLaw):
         impulse = jnp.where((problem.b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
         late = impulse * (1 - delay / h)[:, None]
         change = unit.respond(jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1))
-        return free.qd + change[:, 0], free.qd + change[:, 1]
+        found_impulse = jax.lax.stop_gradient(found_impulse)
+        return free.qd + change[:, 0], free.qd + change[:, 1], found_impulse
+
+    def rest(self, m: Model) -> Float[Array, "nc 3"]:
+        """No impulse yet."""
+        return jnp.zeros((sum(contact_counts(m)), 3), m.link.mass.dtype)
 
     def located_impacts(self) -> int:
         """Impacts of a step that are met by a sub-step of their own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -10,6 +10,8 @@ from jaxtyping import Array, Float
 from graftsim.dynamics.aba import Articulated
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import JointMotion, carried_velocity
+from graftsim.model.model import Model
+from graftsim.model.state import State
 from graftsim.spatial.transform import Transform
 from graftsim.taps import Tapper
 
@@ -42,15 +44,18 @@ class ContactLaw(eqx.Module):
         self,
         m: Mechanism,
         free: Free,
-        qd: Float[Array, " nv"],
+        state: State,
         h: Float[Array, ""],
         scope: Tapper,
-    ) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
-        """Joint velocities after h seconds, and the mean ones that positions move with.
-
-        `qd`: velocities at the start of the step.
+    ) -> tuple[Float[Array, " nv"], Float[Array, " nv"], Any]:
+        """Joint velocities h seconds after a state, the mean ones that positions move with, and
+        `State.impulse`.
         """
-        return free.qd, free.qd
+        return free.qd, free.qd, ()
+
+    def rest(self, m: Model) -> Any:
+        """`State.impulse` of a fresh start."""
+        return ()
 
     def located_impacts(self) -> int:
         """How many impacts of a step are met by a sub-step of their own."""

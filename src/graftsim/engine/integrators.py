@@ -78,12 +78,13 @@ def _euler(
 ) -> State:
     """Velocities first, impulses of contact included, then positions with them."""
     qd = mean = state.qd + h * found.qdd
+    impulse = state.impulse
     if contact is not None and contact.impulsive:
         assert found.X_0 is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
-        qd, mean = contact.velocities(m, free, state.qd, h, scope)
+        qd, mean, impulse = contact.velocities(m, free, state, h, scope)
     act = next_act(m.model.actuator, found.u, state.act, h)
-    return State(q=move(m.tree, state.q, mean, h), qd=qd, act=act)
+    return State(q=move(m.tree, state.q, mean, h), qd=qd, act=act, impulse=impulse)
 
 
 class SemiImplicitEuler(Integrator):

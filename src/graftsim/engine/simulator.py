@@ -15,7 +15,9 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from graftsim.contact.compliant import SpringDamper
 from graftsim.contact.law import ContactLaw
+from graftsim.contact.stability import too_stiff
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.forces import acceleration
@@ -110,6 +112,17 @@ class Simulator(eqx.Module):
             )
         self.contact = contact
         self.grafts = grafts
+        if isinstance(contact, SpringDamper) and not isinstance(dt, Tracer):
+            stiff = too_stiff(model, contact, float(dt) / substeps)
+            if stiff:
+                warnings.warn(
+                    f"A step of {float(dt) / substeps:.3g} s may be too long for the contact of "
+                    f"{', '.join(stiff[:3])}{' and others' if len(stiff) > 3 else ''}: simulations "
+                    "can diverge. Raise substeps, lower pair.stiffness or pair.dissipation, or use "
+                    "an impulse law.",
+                    GraftsimWarning,
+                    stacklevel=2,
+                )
 
     def __hash__(self) -> int:
         """By structure, which equal simulators share: `jax.jit(simulator.step)` looks it up."""
@@ -130,7 +143,8 @@ class Simulator(eqx.Module):
             q=_coordinates(q, tree.neutral, tree.coordinates, dtype, "q"),
             qd=_coordinates(qd, np.zeros(tree.nv), tree.dofs, dtype, "qd"),
             act=jnp.zeros(self.model.actuator.na, dtype),
-            memory=_fresh(self.grafts),
+            memory=() if self.grafts is None else self.grafts.memory(),
+            impulse=() if self.contact is None else self.contact.rest(self.model),
         )
 
     def graft(self, blueprint: Binds, *, key: Any = None) -> Simulator:
@@ -144,7 +158,7 @@ class Simulator(eqx.Module):
     def step(self, state: State, u: Float[Array, " nu"] | None = None) -> State:
         """State dt later under commands u (default zero), held over the step."""
         u = jnp.zeros(self.model.nu, state.q.dtype) if u is None else u
-        state = _remembering(self.grafts, state)
+        state = _ready(self, state)
         return self._advance(prepare(fuse(self.model)), state, u, self._scope(state))
 
     def rollout(
@@ -277,7 +291,7 @@ def _stack_steps(
     """States after each step, and what was recorded in it."""
     m = prepare(fuse(simulator.model))
     chosen = [(text, _reader(simulator, m.model, text)) for text in record]
-    state = _remembering(simulator.grafts, state)
+    state = _ready(simulator, state)
 
     def body(s: State, u: Array) -> tuple[State, tuple[State, dict[str, Array]]]:
         scope = simulator._scope(s, augmentations, always=bool(chosen))
@@ -293,7 +307,7 @@ def _trajectory(
     simulator: Simulator, state: State, states: State, recorded: dict[str, Array]
 ) -> Trajectory:
     """With the initial state in front."""
-    state = _remembering(simulator.grafts, state)
+    state = _ready(simulator, state)
     states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
     time = simulator.dt * jnp.arange(states.q.shape[0])
     return Trajectory(states=states, time=time, recorded=recorded)
@@ -342,18 +356,19 @@ def _rollout(
     return scan_steps(simulator, state, controls, record)
 
 
-def _fresh(grafts: Grafts | None) -> Any:
-    return () if grafts is None else grafts.memory()
-
-
-def _remembering(grafts: Grafts | None, state: State) -> State:
-    """A state that was made without regard to grafts begins with their fresh memory.
+def _ready(simulator: Simulator, state: State) -> State:
+    """A state that was made without regard to grafts and contact begins with their fresh memory.
 
     Raises VariableError: it has the memory of others.
     """
-    if grafts is None:
+    law = simulator.contact
+    rest = () if law is None else law.rest(simulator.model)
+    # Impulses are a first guess: those of other contacts are no use, and no harm.
+    if _form(state.impulse) != _form(rest):
+        state = replace(state, impulse=rest)
+    if simulator.grafts is None:
         return state
-    fresh = grafts.memory()
+    fresh = simulator.grafts.memory()
     # An empty tuple has no leaves: traced or not, this is a question about structure.
     if not jax.tree.leaves(state.memory):
         return replace(state, memory=fresh)

@@ -27,7 +27,7 @@ DEFAULTS = {
     "stribeck": 0.0,
     "friction_velocity": 0.01,
     "restitution": 0.0,
-    "dissipation": 1.0,
+    "dissipation": 10.0,
     "cfm": 0.0,
 }
 SURFACE = (*DEFAULTS, "stiffness")

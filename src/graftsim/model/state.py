@@ -13,10 +13,12 @@ class State(eqx.Module):
 
     `q` [nq]: joint positions (rad, m, unit quaternions w x y z); `qd` [nv]: joint velocities;
     `act` [na]: filtered commands of the actuators that have a lag. `memory`: what grafts remember
-    of earlier steps; (), the default, stands for a fresh start.
+    of earlier steps, `impulse`: those of the contacts in the last step, from which the next search
+    sets out. (), the default of both, stands for a fresh start.
     """
 
     q: Float[Array, "*t nq"]
     qd: Float[Array, "*t nv"]
     act: Float[Array, "*t na"]
     memory: Any = ()
+    impulse: Any = ()

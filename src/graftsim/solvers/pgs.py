@@ -38,21 +38,27 @@ class GaussSeidel(NamedTuple):
         """Impulses, from a first guess."""
         enough = goal(problem, self.tolerance)
         rate = _sweep(problem, self.section)
-        few = min(_FEW, self.sweeps) if self.newton else 1
 
         def unfinished(carry: tuple[Array, Array, Array]) -> Array:
             k, _, error = carry
             return (k < self.sweeps) & (error > enough)
 
+        def sweep(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            return (carry[0] + 1, *rate(carry[1]))
+
         def approach(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            k, x, error = carry
-            x, error = jax.lax.fori_loop(0, few, lambda _, c: rate(c[0]), (x, error))
-            if self.newton:
-                x, error = newton(problem, x, self.newton, enough, self.section, self.unroll)
-            return k + few, x, error
+            k, x, _ = carry
+            x, error = newton(problem, x, self.newton, enough, self.section, self.unroll)
+            last = jnp.minimum(k + _FEW, self.sweeps)
+            # Newton knows the residual; what sweeps change is not it, and not yet good enough.
+            n, x, _ = jax.lax.while_loop(
+                lambda c: (c[0] < last) & (error > enough), sweep, (k, x, error)
+            )
+            return jnp.maximum(n, k + 1), x, error
 
         large = jnp.asarray(jnp.inf, problem.b.dtype)
-        return jax.lax.while_loop(unfinished, approach, (jnp.asarray(0), start, large))[1]
+        step = approach if self.newton else sweep
+        return jax.lax.while_loop(unfinished, step, (jnp.asarray(0), start, large))[1]
 
 
 def _sweep(problem: Problem, section: Section):

@@ -40,7 +40,7 @@ from graftsim.contact.collision.arithmetic import (
     top,
 )
 from graftsim.contact.collision.shapes import Points, Shape, one
-from graftsim.contact.collision.supports import farthest, radius
+from graftsim.contact.collision.supports import farthest, mark, radius
 from graftsim.spatial.rotation import cross
 
 Kinds = tuple[str, str]
@@ -62,9 +62,20 @@ _LEAN = 1e-5
 _CURVED = 1e-7
 
 
-def difference(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Vector) -> Vector:
-    """a - b for the points farthest along n and -n, on the pieces of surface for `ways`."""
-    return farthest(kinds[0], a, n, ways) - farthest(kinds[1], b, -n, -ways)
+def marks(kinds: Kinds, a: Shape, b: Shape, n: Vector) -> Float[Array, " 6"]:
+    """The pieces of both surfaces that are farthest along n and -n."""
+    return jnp.concatenate([mark(kinds[0], a, n), mark(kinds[1], b, -n)])
+
+
+def difference(kinds: Kinds, a: Shape, b: Shape, n: Vector, marked: Float[Array, " 6"]) -> Vector:
+    """a - b for the points of marked pieces that are farthest along n and -n."""
+    return farthest(kinds[0], a, n, marked[:3]) - farthest(kinds[1], b, -n, marked[3:])
+
+
+def support(kinds: Kinds, a: Shape, b: Shape, n: Vector) -> tuple[Vector, Float[Array, " 6"]]:
+    """a - b for the points that are farthest along n and -n, and the marks of their pieces."""
+    marked = marks(kinds, a, b, n)
+    return difference(kinds, a, b, n, marked), marked
 
 
 def _guesses(kinds: Kinds, a: Shape, b: Shape) -> Float[Array, "s 3"]:
@@ -73,17 +84,17 @@ def _guesses(kinds: Kinds, a: Shape, b: Shape) -> Float[Array, "s 3"]:
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     axes = jnp.concatenate([a.R.T, b.R.T])
     ways = jnp.concatenate([centres[None], axes, -axes, jnp.asarray(signs / 3**0.5, a.p.dtype)])
-    overlap = jax.vmap(lambda n: dot(n, difference(kinds, a, b, n, n)))(ways)
+    overlap = jax.vmap(lambda n: dot(n, support(kinds, a, b, n)[0]))(ways)
     return ways[jnp.argsort(overlap)[:_STARTS]]
 
 
 def pieces(
-    kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "k 3"]
+    kinds: Kinds, a: Shape, b: Shape, n: Vector, marked: Float[Array, "k 6"]
 ) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
     """a_j and b_j, rows of the two results."""
     return (
-        jax.vmap(lambda way: farthest(kinds[0], a, n, way))(ways),
-        jax.vmap(lambda way: farthest(kinds[1], b, -n, -way))(ways),
+        jax.vmap(lambda m: farthest(kinds[0], a, n, m))(marked[:, :3]),
+        jax.vmap(lambda m: farthest(kinds[1], b, -n, m))(marked[:, 3:]),
     )
 
 
@@ -101,28 +112,29 @@ def _span(w: Float[Array, "3 3"]) -> tuple[Bool[Array, ""], Bool[Array, ""], Boo
 
 
 def _completed(
-    kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3"]
-) -> Float[Array, "3 3"]:
-    """Ways to three points of a plane, where the solution is (almost) on a line between two.
+    kinds: Kinds, a: Shape, b: Shape, n: Vector, marked: Float[Array, "3 6"]
+) -> Float[Array, "3 6"]:
+    """Marks of three points of a plane, where the solution is (almost) on a line between two.
 
     Leaning n sideways tells whether there are more points as far, as above the middle of a face.
     """
-    w = _subtract(pieces(kinds, a, b, n, ways))
+    w = _subtract(pieces(kinds, a, b, n, marked))
     _, two, second = _span(w)
     edge = jnp.where(second, w[1], w[2]) - w[0]
     side = direction(cross(n, edge), n)[1]
-    both = jnp.stack([ways[0], jnp.where(second, ways[1], ways[2])])
-    third = jnp.stack([jnp.where(second, ways[2], ways[1]), n + _LEAN * side, n - _LEAN * side])
+    leaning = jax.vmap(lambda n: marks(kinds, a, b, n))(n + jnp.stack([side, -side]) * _LEAN)
+    line = jnp.stack([marked[0], jnp.where(second, marked[1], marked[2])])
+    third = jnp.concatenate([jnp.where(second, marked[2], marked[1])[None], leaning])
     beside = jnp.abs(dot(_subtract(pieces(kinds, a, b, n, third)) - w[0], side))
     # The present one stays if it is at a good distance from the line.
     fat = beside[0] ** 2 > _SLIM * dot(edge, edge)
     best = top(jnp.where(fat & (jnp.arange(3) > 0), 0.0, beside))
-    return jnp.where(two, jnp.concatenate([both, pick_row(best, third)[None]]), ways)
+    return jnp.where(two, jnp.concatenate([line, pick_row(best, third)[None]]), marked)
 
 
-def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3"]) -> Vector:
+def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, marked: Float[Array, "3 6"]) -> Vector:
     """One Newton step from a fixed n for given pieces, with the derivatives of n by the shapes."""
-    x_a, x_b = pieces(kinds, a, b, n, ways)
+    x_a, x_b = pieces(kinds, a, b, n, marked)
     w = x_a - x_b
     three, two, second = _span(w)
     _, normal = direction(cross(w[1] - w[0], w[2] - w[0]), n)
@@ -137,7 +149,7 @@ def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3
     weights = jax.lax.stop_gradient(gjk.nearest(w, n * dot(n, w[0])))[:, None]
 
     def mean(a: Shape, b: Shape, m: Vector) -> Vector:
-        x_a, x_b = pieces(kinds, a, b, m, ways)
+        x_a, x_b = pieces(kinds, a, b, m, marked)
         return jnp.sum(weights * (x_a - x_b), 0)
 
     fixed = jax.lax.stop_gradient((a, b, across))
@@ -162,11 +174,11 @@ def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, ways: Float[Array, "3 3
 
 
 class Meeting(NamedTuple):
-    """The direction of least overlap n [3], and ways [3, 3] to the pieces of surface that decide
-    it, with the weights [3] of their points in the contact."""
+    """The direction of least overlap n [3], and the marks [3, 6] of the pieces of surface that
+    decide it, with the weights [3] of their points in the contact."""
 
     n: Vector
-    ways: Float[Array, "3 3"]
+    marks: Float[Array, "3 6"]
     weights: Float[Array, " 3"]
 
 
@@ -174,38 +186,37 @@ def meet(kinds: Kinds, a: Shape, b: Shape, guesses: Float[Array, "s 3"], shifts:
     """Search, Newton's method, and one step that carries the derivatives."""
     fixed_a, fixed_b = jax.lax.stop_gradient((a, b))
 
-    def support(n: Vector) -> Vector:
-        return difference(kinds, fixed_a, fixed_b, n, n)
+    def far(n: Vector) -> tuple[Vector, Float[Array, " 6"]]:
+        return support(kinds, fixed_a, fixed_b, n)
 
     def overlap(n: Vector) -> Scalar:
-        return dot(n, support(n))
+        return dot(n, far(n)[0])
 
-    found, ends = jax.vmap(lambda guess: gjk.least_overlap(support, guess, shifts))(guesses)
+    found, ends = jax.vmap(lambda guess: gjk.least_overlap(far, guess, shifts))(guesses)
     best = top(-jax.vmap(overlap)(ends))
-    points, ways, n_0 = (pick(best, jnp.moveaxis(x, 0, -1)) for x in (*found, ends))
+    points, marked, n_0 = (pick(best, jnp.moveaxis(x, 0, -1)) for x in (*found, ends))
     # Corners of the triangle without weight decide nothing: the heaviest takes their place.
     weights = gjk.nearest(points, n_0 * overlap(n_0))
-    ways = jnp.where(weights[:, None] > _WEIGHT, ways, pick_row(top(weights), ways))
-    ways = _completed(kinds, fixed_a, fixed_b, n_0, ways)
+    marked = jnp.where(weights[:, None] > _WEIGHT, marked, pick_row(top(weights), marked))
+    marked = _completed(kinds, fixed_a, fixed_b, n_0, marked)
 
-    n = jax.lax.fori_loop(0, _STEPS, lambda _, n: _turned(kinds, fixed_a, fixed_b, n, ways), n_0)
+    n = jax.lax.fori_loop(0, _STEPS, lambda _, n: _turned(kinds, fixed_a, fixed_b, n, marked), n_0)
     slack = max(_SLACK, 20 * float(jnp.finfo(n.dtype).eps))
     better = overlap(n) <= overlap(n_0) + slack
-    n = jnp.where(better, _turned(kinds, a, b, n, ways), n_0)
-    w = _subtract(pieces(kinds, a, b, n, ways))
+    n = jnp.where(better, _turned(kinds, a, b, n, marked), n_0)
+    w = _subtract(pieces(kinds, a, b, n, marked))
     foot = n * dot(n, w[0])
     # Just outside a triangle its plane goes on: no kink where the foot is on an edge.
     plane = gjk.on_plane(w, foot)[0]
     inside = _span(w)[0] & jnp.all(plane > -_BESIDE)
-    weights = jnp.where(inside, plane, gjk.nearest(w, foot))
-    return Meeting(n, ways, weights)
+    return Meeting(n, marked, jnp.where(inside, plane, gjk.nearest(w, foot)))
 
 
 def touching(kinds: Kinds, a: Shape, b: Shape) -> tuple[Vector, Vector, Vector]:
     """n, and the points of both shapes."""
     guesses = _guesses(kinds, *jax.lax.stop_gradient((a, b)))
-    n, ways, weights = meet(kinds, a, b, guesses, gjk.SHIFTS)
-    x_a, x_b = pieces(kinds, a, b, n, ways)
+    n, marked, weights = meet(kinds, a, b, guesses, gjk.SHIFTS)
+    x_a, x_b = pieces(kinds, a, b, n, marked)
     return n, jnp.sum(weights[:, None] * x_a, 0), jnp.sum(weights[:, None] * x_b, 0)
 
 

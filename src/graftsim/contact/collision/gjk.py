@@ -24,8 +24,9 @@ from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.collision.arithmetic import Scalar, Vector, clip, direction, dot, pick, top
 
-# Point of M farthest along a direction.
-Support = Callable[[Vector], Vector]
+# Point of M farthest along a direction, and numbers that mark it.
+Marks = Float[Array, " m"]
+Support = Callable[[Vector], tuple[Vector, Marks]]
 # Steps towards the nearest point for one z, and how often z is moved.
 _STEPS, SHIFTS = 16, 5
 # How far apart the shapes are shifted, and from what gap on they need not be: parts of their size.
@@ -37,10 +38,10 @@ _SUBSETS = np.array([[0, 1, 3], [0, 2, 3], [1, 2, 3]])
 
 
 class Triangle(NamedTuple):
-    """Three points of M and the directions [3, 3] in which each is farthest."""
+    """Three points of M and their marks."""
 
     points: Float[Array, "*b 3 3"]
-    ways: Float[Array, "*b 3 3"]
+    marks: Float[Array, "*b 3 m"]
 
 
 def on_plane(
@@ -78,15 +79,12 @@ def _mean(weights: Float[Array, "*b 3"], points: Float[Array, "*b 3 3"]) -> Vect
 
 def _towards(support: Support, z: Vector, start: Vector) -> tuple[Triangle, Vector]:
     """Triangle of M nearest to z, and the direction from it to z."""
-    first = jnp.broadcast_to(start, (3, 3))
-    triangle = Triangle(jnp.broadcast_to(support(start), (3, 3)), first)
+    triangle = Triangle(*(jnp.stack([x, x, x]) for x in support(start)))
 
     def step(_: int, state: tuple[Triangle, Vector]) -> tuple[Triangle, Vector]:
         old, way = state
-        four = Triangle(
-            jnp.concatenate([old.points, support(way)[None]]),
-            jnp.concatenate([old.ways, way[None]]),
-        )
+        added = support(way)
+        four = [jnp.concatenate([x, y[None]]) for x, y in zip(old, added, strict=True)]
         new = Triangle(*(x[_SUBSETS] for x in four))
         tried = Triangle(*(jnp.concatenate([x[None], y]) for x, y in zip(old, new, strict=True)))
         p = _mean(nearest(tried.points, z), tried.points)
@@ -104,18 +102,19 @@ def least_overlap(support: Support, guess: Vector, shifts: int = SHIFTS) -> tupl
     To be called with fixed values only: it has no derivatives. For overlapping shapes, n is a
     minimum of h that can be reached from the guess downhill.
     """
-    size = dot(guess, support(guess) - support(-guess))
+    far, marks = support(guess)
+    size = dot(guess, far - support(-guess)[0])
 
     def shift(i: Scalar, state: tuple[Triangle, Vector, Scalar]) -> tuple[Triangle, Vector, Scalar]:
         _, old, away = state
         triangle, n = _towards(support, away * old, old)
         # Seen from 0, shapes that overlap show nothing.
-        n = jnp.where((i > 0) | (dot(n, support(n)) < dot(old, support(old))), n, old)
-        overlap = dot(n, support(n))
+        n = jnp.where((i > 0) | (dot(n, support(n)[0]) < dot(old, support(old)[0])), n, old)
+        overlap = dot(n, support(n)[0])
         apart = overlap < -_APART * size
         return triangle, n, jnp.where(apart, 0.0, overlap + _SHIFT * size)
 
-    empty = jnp.zeros((3, 3), guess.dtype)
-    state = Triangle(empty, empty), guess, jnp.zeros((), guess.dtype)
+    three = Triangle(jnp.stack([far, far, far]), jnp.stack([marks, marks, marks]))
+    state = three, guess, jnp.zeros((), guess.dtype)
     triangle, n, _ = jax.lax.fori_loop(0, shifts, shift, state)
     return triangle, n

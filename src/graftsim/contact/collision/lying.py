@@ -23,9 +23,9 @@ from graftsim.contact.collision.arithmetic import (
     to_shape,
     to_world,
 )
-from graftsim.contact.collision.convex import Kinds, Meeting, contact, difference, meet, touching
+from graftsim.contact.collision.convex import Kinds, Meeting, contact, meet, support, touching
 from graftsim.contact.collision.shapes import ABSENT, Points, Shape, join
-from graftsim.contact.collision.supports import farthest, piece, radius
+from graftsim.contact.collision.supports import farthest, moved_to, radius
 from graftsim.spatial.rotation import about_axis, cross
 
 # Angle (rad) of the tilt: shapes that are parallel but for less lie on each other.
@@ -59,7 +59,7 @@ def several(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
 
         ends = jax.tree.map(lambda x: x[:, 0], jax.vmap(end)(axes))
         points = join(ends, contact(n, x_a, x_b, radius(kind_a, a), radius(kind_b, b)))
-        size = dot(n, difference(kinds, a, b, n, n) - difference(kinds, a, b, -n, -n))
+        size = dot(n, support(kinds, a, b, n)[0] - support(kinds, a, b, -n)[0])
         return points._replace(depth=jnp.where(_exist(points, size), points.depth, ABSENT))
 
     return collide
@@ -68,11 +68,12 @@ def several(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
 def _untilted(kinds: Kinds, a: Shape, b: Shape, n: Vector, Q: Matrix, found: Meeting) -> Points:
     """The contact along n between the pieces of surface that met when `a` was turned by Q."""
 
-    def points(kind: str, shape: Shape, n: Vector, seen: Vector, ways: Float[Array, "3 3"]):
-        return jax.vmap(lambda way: farthest(kind, shape, n, piece(kind, shape, seen, way)))(ways)
+    def points(kind: str, shape: Shape, n: Vector, seen: Vector, marks: Float[Array, "3 3"]):
+        there = jax.vmap(lambda m: farthest(kind, shape, n, moved_to(kind, shape, seen, m)))
+        return there(marks)
 
-    y_a = points(kinds[0], a, n, to_shape(Q, found.n), to_shape(Q, found.ways))
-    y_b = points(kinds[1], b, -n, -found.n, -found.ways)
+    y_a = points(kinds[0], a, n, to_shape(Q, found.n), found.marks[:, :3])
+    y_b = points(kinds[1], b, -n, -found.n, found.marks[:, 3:])
     x_a, x_b = (jnp.sum(found.weights[:, None] * y, 0) for y in (y_a, y_b))
     # The foot of a point on a face moved with the tilt: a contact is where the point is.
     point_a, point_b = (_spread(y) < _SAME for y in (y_a, y_b))

@@ -1,17 +1,15 @@
 """The point of each convex shape that is farthest along a direction.
 
-All functions take the direction n [3] in the shape's axes. A second direction makes the discrete
-choices (which corner, which end), so that the chosen piece of surface can be followed as n changes.
-Rounded shapes are given as what they are without their radius.
+It is found in two steps. First a mark is made: which corner, which end, which side of the rim.
+Then the marked piece of surface can be followed as the direction changes, without a leap to the
+next corner when two are equally far. Rounded shapes are taken without their radius.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.collision.arithmetic import (
     Scalar,
@@ -24,53 +22,10 @@ from graftsim.contact.collision.arithmetic import (
 )
 from graftsim.contact.collision.shapes import Shape
 
-Support = Callable[[Shape, Vector, Vector], Vector]
+Mark = Float[Array, " 3"]
 
-# Sine of the angle between n and a cylinder's axis below which all of the end cap is farthest.
+# Sine of the angle between direction and axis below which all of a cylinder's cap is farthest.
 _CAP = 3e-5
-
-
-def _sphere(shape: Shape, n: Vector, choice: Vector) -> Vector:
-    return jnp.zeros_like(n)
-
-
-def _capsule(shape: Shape, n: Vector, choice: Vector) -> Vector:
-    return jnp.zeros_like(n).at[2].set(sign(choice[2]) * shape.size[1])
-
-
-def _box(shape: Shape, n: Vector, choice: Vector) -> Vector:
-    return sign(choice) * shape.size
-
-
-def _on_cap(n: Vector) -> Bool[Array, ""]:
-    return dot(n[:2], n[:2]) < _CAP**2 * dot(n, n)
-
-
-def _cylinder(shape: Shape, n: Vector, choice: Vector) -> Vector:
-    """A point of a rim; of a cap, the one that the choice leans towards, fixed to the shape."""
-    x_axis = jnp.array([1.0, 0.0], n.dtype)
-    capped = _on_cap(n)
-    _, u = direction(jnp.where(capped, jax.lax.stop_gradient(choice[:2]), n[:2]), x_axis)
-    return jnp.concatenate([shape.size[0] * u, (sign(choice[2]) * shape.size[1])[None]])
-
-
-def _ellipsoid(shape: Shape, n: Vector, choice: Vector) -> Vector:
-    m = shape.size * n
-    return shape.size * m / jnp.sqrt(dot(m, m))
-
-
-def _mesh(shape: Shape, n: Vector, choice: Vector) -> Vector:
-    return shape.vertices[jnp.argmax(dot(shape.vertices, choice))]
-
-
-SUPPORTS: dict[str, Support] = {
-    "sphere": _sphere,
-    "capsule": _capsule,
-    "box": _box,
-    "cylinder": _cylinder,
-    "ellipsoid": _ellipsoid,
-    "mesh": _mesh,
-}
 
 
 def radius(kind: str, shape: Shape) -> Scalar:
@@ -78,19 +33,54 @@ def radius(kind: str, shape: Shape) -> Scalar:
     return shape.size[0] if kind in ("sphere", "capsule") else jnp.zeros((), shape.size.dtype)
 
 
-def farthest(kind: str, shape: Shape, n: Vector, choice: Vector) -> Vector:
-    """The same point in the world, for directions of the world."""
-    local = SUPPORTS[kind](shape, to_shape(shape.R, n), to_shape(shape.R, choice))
-    return shape.p + to_world(shape.R, local)
+def mark(kind: str, shape: Shape, n: Vector) -> Mark:
+    """The piece of surface that is farthest along n (world): three numbers without derivatives.
 
-
-def piece(kind: str, shape: Shape, n: Vector, choice: Vector) -> Vector:
-    """The choice that leads to the same piece of surface, seen from n, for directions near n too.
-
-    On a rim, n says where; on the end cap next to it only the choice can.
+    Of corners and ends their signs, of a rim its side with the unit vector to the point, of a mesh
+    the number of the corner.
     """
+    n = jax.lax.stop_gradient(to_shape(shape.R, n))
+    if kind == "cylinder":
+        return _round(n, sign(n[2]))
+    if kind == "mesh":
+        corner = jnp.argmax(dot(jax.lax.stop_gradient(shape.vertices), n))
+        return jnp.zeros_like(n).at[0].set(corner.astype(n.dtype))
+    return sign(n)
+
+
+def farthest(kind: str, shape: Shape, n: Vector, mark: Mark) -> Vector:
+    """The point (world) of the marked piece that is farthest along n."""
+    n = to_shape(shape.R, n)
+    if kind == "sphere":
+        x = jnp.zeros_like(n)
+    elif kind == "capsule":
+        x = jnp.zeros_like(n).at[2].set(mark[2] * shape.size[1])
+    elif kind == "box":
+        x = mark * shape.size
+    elif kind == "cylinder":
+        u = jnp.where(_on_cap(n), mark, _round(n, mark[2]))
+        x = u * jnp.stack([shape.size[0], shape.size[0], shape.size[1]])
+    elif kind == "ellipsoid":
+        m = shape.size * n
+        x = shape.size * m / jnp.sqrt(dot(m, m))
+    else:
+        x = shape.vertices[mark[0].astype(int)]
+    return shape.p + to_world(shape.R, x)
+
+
+def moved_to(kind: str, shape: Shape, n: Vector, mark: Mark) -> Mark:
+    """The mark, of a rim with the point that is farthest along n: for the cap next to it."""
     if kind != "cylinder":
-        return choice
-    n, choice = to_shape(shape.R, n), to_shape(shape.R, choice)
-    on_rim = jnp.concatenate([n[:2], choice[2:]])
-    return to_world(shape.R, jnp.where(_on_cap(n), choice, on_rim))
+        return mark
+    n = to_shape(shape.R, n)
+    return jnp.where(_on_cap(n), mark, _round(n, mark[2]))
+
+
+def _round(n: Vector, side: Scalar) -> Vector:
+    """Unit vector of n across the axis, and the side."""
+    _, u = direction(n[:2], jnp.array([1.0, 0.0], n.dtype))
+    return jnp.append(u, side)
+
+
+def _on_cap(n: Vector) -> Bool[Array, ""]:
+    return dot(n[:2], n[:2]) < _CAP**2 * dot(n, n)

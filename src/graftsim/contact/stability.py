@@ -1,0 +1,40 @@
+"""Whether a step is short enough for a spring: an explicit step of h must resolve k and d."""
+
+from __future__ import annotations
+
+import numpy as np
+from jax.core import Tracer
+
+from graftsim.contact.compliant import SpringDamper
+from graftsim.model.model import Model
+
+
+def too_stiff(model: Model, law: SpringDamper, h: float) -> list[str]:
+    """Sentences on the pairs whose contact a step of h seconds cannot follow.
+
+    At the load of the whole weight W the spring's slope is k' = n k^(1/n) W^(1 - 1/n), the damper's
+    W d, friction's mu W / v_0. With the mass m of the lighter link, k' h^2 / m and slope h / m must
+    stay below 1; semi-implicit Euler diverges at 4 and 2.
+    """
+    pair, mass = model.pair, model.link.mass
+    if any(isinstance(x, Tracer) for x in (pair.stiffness, pair.dissipation, mass, h)):
+        return []
+    masses, n = np.asarray(mass, float), float(law.exponent)
+    weight = masses.sum() * (np.linalg.norm(model.world.gravity) or 9.81)
+    found = []
+    for row, geoms in enumerate(pair.geoms):
+        ends = [masses[k] for k in (model.geom.link[g] for g in geoms) if k >= 0]
+        m = min((x for x in ends if x > 0), default=weight / 9.81)
+        k, d, mu, v_0 = (
+            float(getattr(pair, key)[row])
+            for key in ("stiffness", "dissipation", "friction", "friction_velocity")
+        )
+        slopes = {
+            "stiffness": n * k ** (1 / n) * weight ** (1 - 1 / n) * h * h / m,
+            "dissipation": weight * d * h / m,
+            "friction": mu * weight / v_0 * h / m if law.friction != "none" else 0.0,
+        }
+        what = max(slopes, key=lambda key: slopes[key])
+        if slopes[what] > 1:
+            found.append(f"{pair.names[row]} ({what}, {slopes[what]:.2g} times too long)")
+    return found
