@@ -21,7 +21,6 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
-from conformance_cases import CASES, MODELS
 from conformance_rows import ROWS
 
 RIVALS = Path(__file__).resolve().parent / "rivals" / "contact_rivals.py"
@@ -29,8 +28,10 @@ KEPT = RIVALS.with_suffix(".json")
 Cells = dict[tuple[str, str], tuple[bool, str]]  # of row and column: right, and what was found
 
 
-def ours(rows: list[str]) -> Cells:
-    """graftsim's cells; an error is an answer that is not right."""
+def ours(rows: list[str]) -> tuple[Cells, list[str]]:
+    """graftsim's cells and its contact models; an error is an answer that is not right."""
+    from conformance_cases import CASES, MODELS
+
     cells: Cells = {}
     for row in rows:
         if row not in CASES:
@@ -41,7 +42,7 @@ def ours(rows: list[str]) -> Cells:
             answers = [(m, f"{type(error).__name__}: {error}", False) for m in MODELS]
         for model, text, right in answers:
             cells[row, model] = right, text
-    return cells
+    return cells, list(MODELS)
 
 
 def theirs(rows: list[str]) -> tuple[Cells, dict[str, str]]:
@@ -102,8 +103,8 @@ def main() -> int:
     cells, about = theirs(options.rows)
     columns = list(about)
     if not options.no_graftsim:
-        cells |= ours(options.rows)
-        columns = [*MODELS, *columns]
+        own, models = ours(options.rows)
+        cells, columns = cells | own, [*models, *columns]
     print(table(options.rows, columns, cells))
     print("\nncp, compliant and lcp are graftsim's.", *(f"{k}: {v}." for k, v in about.items()))
     return 0

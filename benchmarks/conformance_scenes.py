@@ -39,7 +39,7 @@ def box(friction: float = 0.5, e: float = 0.0, sides: tuple = (0.2, 0.2, 0.2)) -
 
 
 def simulator_of(model: gs.Model, dt: float, law: Any, substeps: int) -> gs.Simulator:
-    """Springs without loss are integrated by Runge-Kutta: Euler's steps have losses of their own."""
+    """Springs without loss are integrated by Runge-Kutta: Euler's steps have their own losses."""
     spring = isinstance(law, gs.contact.SpringDamper)
     integrator = gs.RungeKutta4() if spring else gs.SemiImplicitEuler()
     return gs.Simulator(model, dt, contact=law, substeps=substeps, integrator=integrator)

@@ -157,9 +157,8 @@ def speed(problem: Problem) -> Float[Array, ""]:
 
 def goal(problem: Problem, tolerance: float | None) -> Float[Array, ""]:
     """Residual (m/s) to be content with."""
-    if tolerance is None:
-        tolerance = float(jnp.finfo(problem.b.dtype).eps) ** (2 / 3)
-    return tolerance * speed(problem)
+    default = float(jnp.finfo(problem.b.dtype).eps) ** (2 / 3)
+    return (default if tolerance is None else tolerance) * speed(problem)
 
 
 def newton(

@@ -46,7 +46,7 @@ from graftsim.spatial.rotation import cross
 Kinds = tuple[str, str]
 
 # Newton steps after the search; the largest turn (rad) of one.
-_STEPS, _TURN = 3, 0.3
+_STEPS, _TURN = 5, 0.3
 # Guesses that are followed.
 _STARTS = 3
 # Points (m^2) that are the same, a squared sine that is none, a weight that does not count, and an
@@ -114,22 +114,31 @@ def _span(w: Float[Array, "3 3"]) -> tuple[Bool[Array, ""], Bool[Array, ""], Boo
 def _completed(
     kinds: Kinds, a: Shape, b: Shape, n: Vector, marked: Float[Array, "3 6"]
 ) -> Float[Array, "3 6"]:
-    """Marks of three points of a plane, where the solution is (almost) on a line between two.
+    """Marks of three points of a plane, where the solution is on one or (almost) between two.
 
-    Leaning n sideways tells whether there are more points as far, as above the middle of a face.
+    Leaning n sideways tells whether there are more points as far, as around the middle of a face.
+    Where there are none, the marks lead to the same points as before.
     """
     w = _subtract(pieces(kinds, a, b, n, marked))
     _, two, second = _span(w)
     edge = jnp.where(second, w[1], w[2]) - w[0]
-    side = direction(cross(n, edge), n)[1]
-    leaning = jax.vmap(lambda n: marks(kinds, a, b, n))(n + jnp.stack([side, -side]) * _LEAN)
+    side = direction(cross(n, jnp.where(two, edge, _across(n))), n)[1]
+    along = cross(side, n)
+    ways = jnp.stack([side, -side, 0.8 * along - 0.6 * side, -0.8 * along - 0.6 * side])
+    leaning = jax.vmap(lambda n: marks(kinds, a, b, n))(n + _LEAN * ways)
     line = jnp.stack([marked[0], jnp.where(second, marked[1], marked[2])])
-    third = jnp.concatenate([jnp.where(second, marked[2], marked[1])[None], leaning])
+    third = jnp.concatenate([jnp.where(second, marked[2], marked[1])[None], leaning[:2]])
     beside = jnp.abs(dot(_subtract(pieces(kinds, a, b, n, third)) - w[0], side))
     # The present one stays if it is at a good distance from the line.
     fat = beside[0] ** 2 > _SLIM * dot(edge, edge)
     best = top(jnp.where(fat & (jnp.arange(3) > 0), 0.0, beside))
-    return jnp.where(two, jnp.concatenate([line, pick_row(best, third)[None]]), marked)
+    beyond = jnp.concatenate([line, pick_row(best, third)[None]])
+    return jnp.where(two, beyond, leaning[jnp.array([0, 2, 3])])
+
+
+def _across(n: Vector) -> Vector:
+    """Some vector that is not along n."""
+    return jnp.where(top(-jnp.abs(n)), 1.0, 0.0).astype(n.dtype)
 
 
 def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, marked: Float[Array, "3 6"]) -> Vector:
@@ -141,8 +150,7 @@ def _turned(kinds: Kinds, a: Shape, b: Shape, n: Vector, marked: Float[Array, "3
 
     # t_1 and t_2 are across n; of two points, t_2 is from one to the other.
     edge = jnp.where(second, w[1], w[2]) - w[0]
-    least = jnp.where(top(-jnp.abs(n)), 1.0, 0.0).astype(n.dtype)
-    t_2 = direction(jnp.where(two, edge, cross(n, least)), n)[1]
+    t_2 = direction(jnp.where(two, edge, cross(n, _across(n))), n)[1]
     _, across = direction(n - dot(n, t_2) * t_2, n)
     t_1 = cross(t_2, across)
 
