@@ -37,7 +37,7 @@ class Case:
     mu: float | None = None  # for all shapes, instead of the text's
     ctrl: np.ndarray | None = None
     k: float = 0.0
-    exact: bool = True  # an engine whose steps are cheap takes ten for one, and 5 k
+    fine: tuple[int, float] = (10, 5.0)  # where steps are cheap: so many for one, k so much larger
 
     def start(self, z: Any) -> tuple[Any, Any, Any]:
         """q, v and mu for z [n]."""
@@ -193,7 +193,7 @@ def billiards(times: tuple[float, ...]) -> Case:
     places = ((60, 97), (200, 100), (230, 84), (230, 116))
     q, v = np.concatenate([free(x, y, 0) for x, y in places]), 250 * np.eye(24)[0]
     vary = (("q", 0), ("q", 1), ("v", 0), ("v", 1))
-    return Case(xml, h, rows[-1] + 1, q, v, vary, output, k=1e4)
+    return Case(xml, h, rows[-1] + 1, q, v, vary, output, k=1e4, fine=(50, 100.0))
 
 
 def symmetric_hit(shape: str) -> Case:
@@ -223,7 +223,7 @@ def resting_box() -> Case:
 
     vary = (*(("q", i) for i in range(7)), *(("v", i) for i in range(6)))
     case = sliding_box()
-    return Case(case.xml, 2e-3, 2, case.q, 0 * case.v, vary, output, mu=0.5, exact=False)
+    return Case(case.xml, 2e-3, 2, case.q, 0 * case.v, vary, output, mu=0.5, fine=(1, 1.0))
 
 
 def sweep() -> tuple[np.ndarray, np.ndarray]:
@@ -250,7 +250,7 @@ def quadruped(assets: Path, steps: int) -> Case:
     vary = (("v", 0), ("v", 1), ("v", 2))
     return Case(
         xml, 2e-3, steps, key.qpos.copy(), np.full(model.nv, 0.1), vary,
-        lambda q, v: (q**2).mean()[None], ctrl=key.ctrl.copy(), exact=False,
+        lambda q, v: (q**2).mean()[None], ctrl=key.ctrl.copy(), fine=(1, 1.0),
     )  # fmt: skip
 
 
@@ -265,7 +265,7 @@ def thrown_chain() -> Case:
 
     q = np.array([*free(0, 0, 1.0), *(1, 0, 0, 0) * 2])
     v = np.array([1.0, 0, 0, 1, 2, 3, 0, 1, 0, 1, 0, -1])
-    return Case(xml, 2e-3, 3000, q, v, exact=False)
+    return Case(xml, 2e-3, 3000, q, v, fine=(1, 1.0))
 
 
 def incline(mu: float) -> Case:
@@ -278,7 +278,7 @@ def incline(mu: float) -> Case:
             h, FLOOR + box, gravity=f"{float(G * np.sin(lean))!r} 0 {float(-G * np.cos(lean))!r}"
         )
 
-    return Case(xml, 2e-3, 500, np.array(free(0, 0, 0.05)), np.zeros(6), mu=mu, exact=False)
+    return Case(xml, 2e-3, 500, np.array(free(0, 0, 0.05)), np.zeros(6), mu=mu, fine=(1, 1.0))
 
 
 def dropped_ball() -> Case:
@@ -287,16 +287,16 @@ def dropped_ball() -> Case:
     def xml(h: float, k: float) -> str:
         return _document(h, FLOOR + _body('size="0.1" mass="1"'), gravity=f"0 0 {-G}")
 
-    return Case(xml, 1e-3, 400, np.array(free(0, 0, 0.2)), np.zeros(6), exact=False)
+    return Case(xml, 1e-3, 400, np.array(free(0, 0, 0.2)), np.zeros(6), fine=(1, 1.0))
 
 
 def resting_ball() -> Case:
     """P5: the same, from the floor; 1 s."""
     ball = dropped_ball()
-    return Case(ball.xml, 2e-3, 500, np.array(free(0, 0, 0.1)), np.zeros(6), exact=False)
+    return Case(ball.xml, 2e-3, 500, np.array(free(0, 0, 0.1)), np.zeros(6), fine=(1, 1.0))
 
 
 def ball_in_capsule() -> Case:
     """P6: a ball 1 mm deep in the middle of a capsule."""
     q = np.array(free(0, 0, 0.199))
-    return Case(symmetric_hit(CAPSULE).xml, 1e-3, 1, q, np.zeros(6), exact=False)
+    return Case(symmetric_hit(CAPSULE).xml, 1e-3, 1, q, np.zeros(6), fine=(1, 1.0))
