@@ -2,8 +2,8 @@
 
 Recorded: ContactNets' tosses (Pfrommer, Halm, Posa 2020), `cube_toss_contactnets` under
 GRAFTSIM_DATA. 50 train, 100 others judge: whole tosses, simulated from their first sample. The
-start has the numbers that a model gets where nobody states them: friction 1, no restitution, a stiffness
-that carries the weight 1 mm deep, lengths as recorded. Fitted are friction, stiffness and
+start has the numbers that a model gets where nobody states them: friction 1, no restitution, a
+stiffness that carries the weight 1 mm deep, lengths as recorded. Fitted are friction, stiffness and
 dissipation (SpringDamper) or friction and restitution (Complementarity), and a length scale; on
 windows of 20 and 50 steps from several starts, then derivative-free on whole tosses, where impacts
 make the cost rough. MuJoCo gets the same tosses, windows, restarts and search.
