@@ -67,7 +67,7 @@ def test_surfaces():
     np.testing.assert_allclose(pair.restitution, [0.1, 0.9, 0.0])
     np.testing.assert_allclose(pair.stiffness, [2e4, 3e4, 6e4])
     np.testing.assert_allclose(pair.cfm, [0, 1e-3, 0])
-    np.testing.assert_allclose(pair.dissipation, 1.0)
+    np.testing.assert_allclose(pair.dissipation, 10.0)
     plain = Builder("p").link("a", joint="free", **BODY).geom("sphere", 0.1, "a").geom("plane", ())
     # It carries the weight at a depth of a millimetre.
     np.testing.assert_allclose(plain.build().pair.stiffness, 9.81 / 1e-3**1.5)
