@@ -4,9 +4,10 @@ Recorded: ContactNets' tosses (Pfrommer, Halm, Posa 2020), `cube_toss_contactnet
 GRAFTSIM_DATA. 50 train, 100 others judge: whole tosses, simulated from their first sample. The
 start has the numbers that a model gets where nobody states them: friction 1, no restitution, a
 stiffness that carries the weight 1 mm deep, lengths as recorded. Fitted are friction, stiffness and
-dissipation (SpringDamper) or friction and restitution (Complementarity), and a length scale; on
-windows of 20 and 50 steps from several starts, then derivative-free on whole tosses, where impacts
-make the cost rough. MuJoCo gets the same tosses, windows, restarts and search.
+dissipation (SpringDamper) or friction and restitution (Complementarity), a length scale, and the
+inertia between a solid and a hollow cube's (`--inertia given` keeps the published one); on windows
+of 20 and 50 steps from several starts, then derivative-free on whole tosses, where impacts make the
+cost rough. MuJoCo gets the same tosses, windows, restarts and search.
 
 Generated: a 10 kg cube on eight spheres, tossed by the complementarity law, is given a spring of no
 stiffness, so that it falls through the floor, and a network for the size of friction.
@@ -85,13 +86,17 @@ def search_all(
     return min(found, key=score)
 
 
+def bounded(inertia: float) -> float:
+    """A relative inertia that a cube can have."""
+    return float(np.clip(inertia, recorded.SOLID, recorded.HOLLOW))
+
+
 def with_numbers(model: gs.Model, names: list[str], x: np.ndarray) -> gs.Model:
     """The cube with surface numbers, relative inertia and length scale, all as logarithms."""
     *numbers, inertia, scale = np.exp(x)
     for name, value in zip(names, numbers, strict=True):
         model = with_leaf(model, name, jnp.asarray([value]))
-    inertia = np.clip(inertia, recorded.SOLID, recorded.HOLLOW)
-    return recorded.shrunk(recorded.slower(model, [inertia]), [scale])
+    return recorded.shrunk(recorded.slower(model, [bounded(inertia)]), [scale])
 
 
 class Law:
@@ -156,6 +161,7 @@ class Law:
             score, self.searches([np.log(x) for _, x in sorted(found, key=first)]), steps
         )
         print(f"{self.label}, searched: {np.round(np.exp(best), 4)}, {score(best):.4f}")
+        best[-2] = np.log(bounded(np.exp(best[-2])))
         numbers = dict(zip([*names, "inertia", "scale"], np.exp(best).tolist(), strict=True))
         return self.simulator(with_numbers(recorded.cube(), names, best)), numbers
 
@@ -176,7 +182,7 @@ class MuJoCo:
         from mujoco import rollout
 
         constant, ratio, friction, turning, s = np.exp(x)
-        turning = 1.0 if self.given else np.clip(turning, recorded.SOLID, recorded.HOLLOW)
+        turning = 1.0 if self.given else bounded(turning)
         h = recorded.DT / self.parts
         constant, inertia = max(constant, 2.01 * h), turning * INERTIA / s**2
         model = mujoco.MjModel.from_xml_string(f"""<mujoco>
@@ -229,6 +235,38 @@ class MuJoCo:
         return best
 
 
+def draw_tosses(
+    folder: str | None, name: str, tosses: Tosses, start: np.ndarray, fitted: np.ndarray
+) -> None:
+    """Height of three unseen tosses, and all errors of position and rotation, sorted."""
+    if folder is None:
+        return
+    figure, grid = pictures.axes(2, 2, width=4.6)
+    length = np.minimum(tosses.real.sum(1), 120)
+    for k in range(3):
+        n, a = length[k], grid.flat[k]
+        for q, colour, label, width in (
+            (start, pictures.PLAIN, "start", 1.2),
+            (tosses.q, pictures.TRUTH, "recorded", 2.6),
+            (fitted, pictures.HYBRID, "fitted", 1.2),
+        ):
+            along = np.linalg.norm(q[k, :n, :2] - q[k, 0, :2], axis=1)
+            a.plot(along, q[k, :n, 2], color=colour, label=label, linewidth=width)
+        a.set(xlabel="distance (m)", ylabel="height of the centre (m)")
+    grid[0, 0].legend(frameon=False)
+    share = np.linspace(0, 1, len(tosses))
+    for q, colour, label in ((start, pictures.PLAIN, "start"), (fitted, pictures.HYBRID, "fitted")):
+        for values, style in zip(recorded.errors(q, tosses), ("-", "--"), strict=True):
+            unit = "m" if style == "-" else "rad"
+            grid[1, 1].semilogy(
+                share, np.sort(values), style, color=colour, label=f"{label} ({unit})"
+            )
+    grid[1, 1].set(xlabel="share of unseen tosses", ylabel="mean error of a toss")
+    grid[1, 1].set_ylim(top=12)
+    grid[1, 1].legend(frameon=False, ncol=2, loc="upper left")
+    pictures.save(figure, folder, name)
+
+
 def judge(figures: Figures, name: str, q: np.ndarray, tosses: Tosses) -> tuple[float, float]:
     """Mean errors of whole tosses, into the table."""
     distance, angle = (float(e.mean()) for e in recorded.errors(q, tosses))
@@ -237,7 +275,9 @@ def judge(figures: Figures, name: str, q: np.ndarray, tosses: Tosses) -> tuple[f
     return distance, angle
 
 
-def real(figures: Figures, data: Path, seed: int, parts: tuple[str, ...], given: bool) -> None:
+def real(
+    figures: Figures, data: Path, seed: int, parts: tuple[str, ...], given: bool, folder: str | None
+) -> None:
     """Recorded tosses: both laws and MuJoCo, on tosses that none has seen."""
     everything = recorded.read(data, "contactnets")
     order = np.random.default_rng(seed).permutation(len(everything))
@@ -257,6 +297,13 @@ def real(figures: Figures, data: Path, seed: int, parts: tuple[str, ...], given:
         figures.at_most(f"{law.label}: position error over the start's", after[0] / before[0], 0.5)
         figures.at_most(f"{law.label}: rotation error over the start's", after[1] / before[1], 0.5)
         judge(figures, f"{law.label} fitted, other set", recorded.simulate(fitted, other), other)
+        draw_tosses(
+            folder,
+            f"e04_{law.label.lower()}",
+            test,
+            recorded.simulate(law.start(), test),
+            recorded.simulate(fitted, test),
+        )
         for name, value in numbers.items():
             figures.note(f"{law.label}: {name}", value)
         figures.note(f"{law.label}: time of the fit", seconds, "s")
@@ -269,6 +316,7 @@ def real(figures: Figures, data: Path, seed: int, parts: tuple[str, ...], given:
     seconds = time.perf_counter() - began
     judge(figures, "MuJoCo fitted", rival.whole(x, test), test)
     judge(figures, "MuJoCo fitted, other set", rival.whole(x, other), other)
+    x[3] = np.log(bounded(np.exp(x[3])))
     for name, value in zip(rival.names, np.exp(x), strict=True):
         figures.note(f"MuJoCo: {name}", float(value))
     figures.note("MuJoCo: time of the fit", seconds, "s")
@@ -414,6 +462,22 @@ def generated(figures: Figures, folder: str | None) -> None:
     figures.note("generated: stiffness", float(fitted.model.pair.stiffness[0]), "N/m^1.5")
     figures.note("generated: dissipation", float(fitted.model.pair.dissipation[0]), "s/m")
     figures.note("generated: time of the fit", seconds, "s")
+    if folder is None:
+        return
+    figure, grid = pictures.axes(2, width=4.6)
+    at = STEP * np.arange(STEPS + 1)
+    sinking = toss(soft_cube(0.0, 0), *state)[0]
+    for path, colour, label, width in (
+        (sinking, pictures.PLAIN, "start", 1.2),
+        (q, pictures.TRUTH, "truth", 2.6),
+        (simulated, pictures.HYBRID, "fitted", 1.2),
+    ):
+        for a, row, what in ((grid[0, 0], 1, "y"), (grid[0, 1], 2, "z")):
+            a.plot(at, path[:, row], color=colour, label=label, linewidth=width)
+            a.set(xlabel="time (s)", ylabel=f"{what} (m)")
+    grid[0, 1].set_ylim(-1, 1.4)
+    grid[0, 0].legend(frameon=False)
+    pictures.save(figure, folder, "e04_generated")
 
 
 def main() -> int:
@@ -429,7 +493,7 @@ def main() -> int:
         if not (data / recorded.SETS["contactnets"]).is_dir():
             print(f"No recordings in {data}: set GRAFTSIM_DATA.", file=sys.stderr)
             return 2
-        real(figures, data, arguments.seed, parts, arguments.inertia == "given")
+        real(figures, data, arguments.seed, parts, arguments.inertia == "given", arguments.pictures)
     if "generated" in parts:
         generated(figures, arguments.pictures)
     return 0 if figures.finish() else 1
