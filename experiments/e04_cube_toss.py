@@ -1,13 +1,14 @@
 """E4: tosses of a cube; contact parameters from recorded and from generated motions.
 
 Recorded: ContactNets' tosses (Pfrommer, Halm, Posa 2020), `cube_toss_contactnets` under
-GRAFTSIM_DATA. 50 train, 100 others judge: whole tosses, simulated from their first sample. The
-start has the numbers that a model gets where nobody states them: friction 1, no restitution, a
-stiffness that carries the weight 1 mm deep, lengths as recorded. Fitted are friction, stiffness and
-dissipation (SpringDamper) or friction and restitution (Complementarity), a length scale, and the
-inertia between a solid and a hollow cube's (`--inertia given` keeps the published one); on windows
-of 20 and 50 steps from several starts, then derivative-free on whole tosses, where impacts make the
-cost rough. MuJoCo gets the same tosses, windows, restarts and search.
+GRAFTSIM_DATA, or with `--set dair_pll` later ones of the same laboratory, by which nothing here was
+chosen. 50 train, all others judge: whole tosses, simulated from their first sample. The start has
+the numbers that a model gets where nobody states them: friction 1, no restitution, a stiffness that
+carries the weight 1 mm deep, lengths as recorded. Fitted are friction, stiffness and dissipation
+(SpringDamper) or friction and restitution (Complementarity), a length scale, and the inertia
+between a solid and a hollow cube's (`--inertia given` keeps the published one); on windows of 20
+and 50 steps from several starts, then derivative-free on whole tosses, where impacts make the cost
+rough. MuJoCo gets the same tosses, windows, restarts and search.
 
 Generated: a 10 kg cube on eight spheres, tossed by the complementarity law, is given a spring of no
 stiffness, so that it falls through the floor, and a network for the size of friction.
@@ -15,6 +16,7 @@ stiffness, so that it falls through the floor, and a network for the size of fri
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -276,14 +278,16 @@ def judge(figures: Figures, name: str, q: np.ndarray, tosses: Tosses) -> tuple[f
 
 
 def real(
-    figures: Figures, data: Path, seed: int, parts: tuple[str, ...], given: bool, folder: str | None
+    figures: Figures, data: Path, arguments: argparse.Namespace, parts: tuple[str, ...]
 ) -> None:
     """Recorded tosses: both laws and MuJoCo, on tosses that none has seen."""
-    everything = recorded.read(data, "contactnets")
+    name, seed, folder = arguments.set, arguments.seed, arguments.pictures
+    given = arguments.inertia == "given"
+    everything = recorded.read(data, name)
     order = np.random.default_rng(seed).permutation(len(everything))
     train = everything[order[:TRAIN]].trimmed(SAMPLES)
     test = everything[order[TRAIN:]]
-    other = recorded.read(data, "dair_pll")
+    other = recorded.read(data, next(n for n in recorded.SETS if n != name))
     laws = {
         "spring": Law("SpringDamper", gs.contact.SpringDamper(), SPRING, 10, given),
         "rigid": Law("Complementarity", gs.contact.Complementarity(), RIGID, 1, given),
@@ -483,6 +487,7 @@ def generated(figures: Figures, folder: str | None) -> None:
 def main() -> int:
     parser = pictures.add_option(Figures.arguments(__doc__ or ""))
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
+    parser.add_argument("--set", choices=tuple(recorded.SETS), default="contactnets")
     parser.add_argument("--inertia", choices=("fitted", "given"), default="fitted")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
@@ -490,10 +495,10 @@ def main() -> int:
     figures = Figures("E4 cube toss", seed=arguments.seed, json_path=arguments.json)
     parts = PARTS if arguments.part == "all" else (arguments.part,)
     if set(parts) - {"generated"}:
-        if not (data / recorded.SETS["contactnets"]).is_dir():
+        if not (data / recorded.SETS[arguments.set]).is_dir():
             print(f"No recordings in {data}: set GRAFTSIM_DATA.", file=sys.stderr)
             return 2
-        real(figures, data, arguments.seed, parts, arguments.inertia == "given", arguments.pictures)
+        real(figures, data, arguments, parts)
     if "generated" in parts:
         generated(figures, arguments.pictures)
     return 0 if figures.finish() else 1

@@ -103,13 +103,11 @@ class ImpulseLaw(ContactLaw):
         pair = m.model.pair
         mu = scope.tap("contact.friction", rows(pair.friction, at.pair))
         target, delay = self._target(m, at, depth, before[:, 0], after_n, h)
+        b = jnp.concatenate([(after_n - target)[:, None], after_t], -1)
+
         unit = unit_impulses(free.articulated, found, at, free.X_0)
-        softness = jnp.repeat(rows(pair.cfm, at.pair), 3)
-        problem = Problem(
-            A=unit.delassus() + jnp.diag(softness),
-            b=jnp.concatenate([(after_n - target)[:, None], after_t], -1),
-            mu=mu,
-        )
+        softness = jnp.diag(jnp.repeat(rows(pair.cfm, at.pair), 3))
+        problem = Problem(unit.delassus() + softness, b, mu)
         method = self.method(straight(coupled(m.tree, at), 3))
         impulse = found_impulse = solve_contact(problem, state.impulse, method)
         scope.offer(lambda: {"contact.residual": _left_open(problem, impulse, method)})
@@ -117,11 +115,11 @@ class ImpulseLaw(ContactLaw):
         force_t = scope.tap("contact.force_t", impulse[:, 1:] / h)
         impulse = h * jnp.concatenate([force_n[:, None], force_t], -1)
         # What networks add must not act where nothing touches.
-        impulse = jnp.where((problem.b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
+        impulse = jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
         late = impulse * (1 - delay / h)[:, None]
         change = unit.respond(jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1))
-        found_impulse = jax.lax.stop_gradient(found_impulse)
-        return free.qd + change[:, 0], free.qd + change[:, 1], found_impulse
+        after = free.qd[:, None] + change
+        return after[:, 0], after[:, 1], jax.lax.stop_gradient(found_impulse)
 
     def rest(self, m: Model) -> Float[Array, "nc 3"]:
         """No impulse yet."""

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.contact.detect import Contacts, Places
-from graftsim.dynamics.aba import Articulated
+from graftsim.dynamics.aba import Articulated, Innovations
 from graftsim.model.tree import Tree
 from graftsim.spatial.rotation import cross
 from graftsim.spatial.transform import Transform, rotate
@@ -47,26 +47,23 @@ def coupled(tree: Tree, at: Places) -> np.ndarray:
 
 
 class Impulses(NamedTuple):
-    """What unit impulses at the contacts do: `u` and D^-1 u of every group of joints."""
+    """What unit impulses at the contacts do to the joints: see `Articulated.half`."""
 
     articulated: Articulated
-    u: list[list[Float[Array, "l n k"]]]
-    weighed: list[list[Float[Array, "l n k"]]]
+    z: Innovations
+    y: Innovations
 
     def delassus(self) -> Float[Array, "3nc 3nc"]:
         """J H^-1 J^T (1/kg): velocities at the contacts by impulses at the contacts."""
-        pairs = [
-            (u.reshape(-1, u.shape[-1]), y.reshape(-1, y.shape[-1]))
-            for groups in zip(self.u, self.weighed, strict=True)
-            for u, y in zip(*groups, strict=True)
-        ]
-        u, y = (jnp.concatenate(x) for x in zip(*pairs, strict=True))
-        return mirror(u.T @ y)
+        z, y = (
+            jnp.concatenate([x.reshape(-1, x.shape[-1]) for level in side for x in level])
+            for side in (self.z, self.y)
+        )
+        return mirror(z.T @ y)
 
     def respond(self, impulses: Float[Array, "3nc k"]) -> Float[Array, "nv k"]:
         """H^-1 J^T lambda: changes of the joint velocities."""
-        weighed = [[y @ impulses for y in groups] for groups in self.weighed]
-        return self.articulated.respond(weighed)
+        return self.articulated.respond([[y @ impulses for y in level] for level in self.y])
 
 
 def unit_impulses(
@@ -81,7 +78,7 @@ def unit_impulses(
     by_link = Transform(X_0.E[:, None], X_0.r[:, None]).force(spatial.reshape(1, 3 * nc, 6))
     f = jnp.repeat(signs, 3, axis=1)[:, :, None] * by_link
     u = articulated.innovations(jnp.swapaxes(f, -1, -2))
-    return Impulses(articulated, u, articulated.weigh(u))
+    return Impulses(articulated, *articulated.half(u))
 
 
 def _signs(at: Places, nl: int) -> np.ndarray:

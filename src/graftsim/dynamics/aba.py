@@ -17,7 +17,7 @@ from graftsim.dynamics.mechanism import (
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity, velocity_bias
 from graftsim.model.model import Model
 from graftsim.model.tree import Tree
-from graftsim.solvers.small import solve
+from graftsim.solvers.small import backward, forward
 from graftsim.spatial.vectors import apply, cross_force, mirror
 from graftsim.taps import OFF, Tapper
 
@@ -106,6 +106,10 @@ def aba(
     return result, Articulated(tree, X, groups_of_level)
 
 
+# Of every group of joints, level by level, for k sets of impulses.
+Innovations = list[list[Float[Array, "l n k"]]]
+
+
 class Articulated:
     """The joint-space inertia H factorised, as pass 2 leaves it behind.
 
@@ -119,10 +123,10 @@ class Articulated:
     ) -> None:
         self.tree, self.X, self.groups_of_level = tree, X, groups_of_level
 
-    def innovations(self, f: Float[Array, "nl 6 k"]) -> list[list[Float[Array, "l n k"]]]:
+    def innovations(self, f: Float[Array, "nl 6 k"]) -> Innovations:
         """u of every group of joints under k sets of impulses (at the links' origins, in them)."""
         tree = self.tree
-        found: list[list[Float[Array, "l n k"]]] = [[] for _ in tree.levels]
+        found: Innovations = [[] for _ in tree.levels]
         carried = None
         for d in reversed(range(len(tree.levels))):
             index = tree.levels[d]
@@ -145,15 +149,20 @@ class Articulated:
                 carried = Xt @ assemble(pieces, places)
         return found
 
-    def weigh(self, u: list[list[Float[Array, "l n k"]]]) -> list[list[Float[Array, "l n k"]]]:
-        """D^-1 u."""
-        return [
-            [solve(g.D, x) if g.n else x for g, x in zip(groups, level, strict=True)]
-            for groups, level in zip(self.groups_of_level, u, strict=True)
-        ]
+    def half(self, u: Innovations) -> tuple[Innovations, Innovations]:
+        """z = L^-1 u and y = d^-1 z, D = L d L^T: u^T D^-1 u is z^T y."""
+        z: Innovations = []
+        y: Innovations = []
+        for groups, level in zip(self.groups_of_level, u, strict=True):
+            pairs = [
+                forward(g.D, x)[1:] if g.n else (x, x) for g, x in zip(groups, level, strict=True)
+            ]
+            z.append([a for a, _ in pairs])
+            y.append([b for _, b in pairs])
+        return z, y
 
-    def respond(self, weighed: list[list[Float[Array, "l n k"]]]) -> Float[Array, "nv k"]:
-        """Changes of the joint velocities under k sets of impulses, given D^-1 u of them."""
+    def respond(self, y: Innovations) -> Float[Array, "nv k"]:
+        """Changes of the joint velocities under k sets of impulses, given `half` of them."""
         tree = self.tree
         above: Float[Array, "l 6 k"] | None = None
         out, dofs = [], []
@@ -161,13 +170,14 @@ class Articulated:
             if above is not None:
                 above = rows(self.X, index) @ from_parents(tree, d, above)
             pieces, places = [], []
-            for g, y in zip(self.groups_of_level[d], weighed[d], strict=True):
+            for g, y_g in zip(self.groups_of_level[d], y[d], strict=True):
                 a = None if above is None else rows(above, g.places)
                 if g.n == 0:
-                    k = y.shape[-1]
-                    pieces.append(jnp.zeros((len(g.places), 6, k), y.dtype) if a is None else a)
+                    k = y_g.shape[-1]
+                    pieces.append(jnp.zeros((len(g.places), 6, k), y_g.dtype) if a is None else a)
                 else:
-                    dv = y if a is None else y - jnp.einsum("lni,lik->lnk", g.Dinv_U, a)
+                    dv = backward(g.upper, y_g)
+                    dv = dv if a is None else dv - jnp.einsum("lni,lik->lnk", g.Dinv_U, a)
                     moved = jnp.einsum("lni,lnk->lik", g.S, dv)
                     pieces.append(moved if a is None else a + moved)
                     out.append(dv.reshape(-1, dv.shape[-1]))
@@ -209,7 +219,8 @@ class _Group:
         D = jnp.einsum("kni,kmi->knm", self.S, U)
         D = D + rows(armature, flat).reshape(k, n, 1) * jnp.eye(n, dtype=D.dtype)
         u = rows(tau, flat).reshape(k, n) - jnp.einsum("kni,ki->kn", self.S, self.p_A)
-        solved = solve(D, jnp.concatenate([U, u[..., None]], -1))
+        self.upper, _, y = forward(D, jnp.concatenate([U, u[..., None]], -1))
+        solved = backward(self.upper, y)
         self.D, self.U, self.Dinv_U, self.Dinv_u = D, U, solved[..., :6], solved[..., 6]
 
     def inertia_through(self) -> Float[Array, "k 6 6"]:

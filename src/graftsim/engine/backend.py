@@ -10,7 +10,7 @@ vmap, or an argument of a jitted function) is an input as a whole.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -26,7 +26,8 @@ Recorded = dict[str, Array]
 Stepper = Callable[..., tuple[Any, Recorded]]
 
 _KERNELS: OrderedDict[Any, CompiledFunction] = OrderedDict()
-_PATTERNS: OrderedDict[tuple[int, ...], tuple[list[Any], list[np.ndarray | None]]] = OrderedDict()
+# By the identity of leaves: those leaves, what is known of them, and its key.
+_PATTERNS: OrderedDict[tuple[int, ...], tuple[list[Any], list[Any], Any]] = OrderedDict()
 _KEEP = 128
 
 
@@ -44,11 +45,11 @@ def steps_on_kernels(
     leaves, tree = jax.tree.flatten(simulator)
     # Weights of grafts change all the time: nothing of them is built in. They are the last leaves.
     own = len(leaves) - len(jax.tree.leaves(simulator.grafts))
-    known = [*_patterns(leaves[:own]), *(None for _ in leaves[own:])]
-    shapes = tuple((x.shape, str(x.dtype)) for x in (*leaves, *jax.tree.leaves(state), controls))
+    known, own_key = _patterns(leaves[:own])
+    known = [*known, *(None for _ in leaves[own:])]
     key = (
-        stepper, tree, record, shapes,
-        tuple(None if k is None else k.tobytes() for k in known),
+        stepper, tree, record, own_key,
+        _shapes((*leaves[own:], *jax.tree.leaves(state), controls)),
     )  # fmt: skip
     kernel = _KERNELS.get(key)
     if kernel is None:
@@ -76,14 +77,23 @@ def common_patterns(*trees: Any) -> list[np.ndarray | None]:
     return out
 
 
-def _patterns(leaves: list[Any]) -> list[np.ndarray | None]:
-    """Per leaf: 0, 1 and -1 where the number is that, NaN elsewhere; None if it is traced."""
-    key = tuple(id(x) for x in leaves)
-    found = _PATTERNS.get(key)
+def _patterns(leaves: list[Any]) -> tuple[list[np.ndarray | None], Any]:
+    """Per leaf: 0, 1 and -1 where the number is that, NaN elsewhere; None if it is traced.
+
+    And a key that leaves of the same shapes and patterns share.
+    """
+    ids = tuple(map(id, leaves))
+    found = _PATTERNS.get(ids)
     # The leaves are kept with the entry, so that an id cannot be another array's by now.
     if found is None:
-        found = _keep(_PATTERNS, key, (leaves, [_pattern(x) for x in leaves]))
-    return found[1]
+        known = [_pattern(x) for x in leaves]
+        key = _shapes(leaves), tuple(None if k is None else k.tobytes() for k in known)
+        found = _keep(_PATTERNS, ids, (leaves, known, key))
+    return found[1:]
+
+
+def _shapes(leaves: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple((x.shape, x.dtype) for x in leaves)
 
 
 def _pattern(x: Any) -> np.ndarray | None:

@@ -182,8 +182,9 @@ class Simulator(eqx.Module):
             raise ModelError("rollout needs either controls [steps, nu] or a number of steps.")
         if controls is None:
             assert steps is not None
-            controls = jnp.zeros((steps, self.model.nu), state.q.dtype)
-        controls = jnp.asarray(controls, state.q.dtype)
+            controls = np.zeros((steps, self.model.nu), state.q.dtype)
+        else:
+            controls = jnp.asarray(controls, state.q.dtype)
         if controls.ndim != 2 or controls.shape[1] != self.model.nu:
             raise ModelError(
                 f"controls must have shape [steps, {self.model.nu}] "

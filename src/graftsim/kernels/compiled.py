@@ -26,6 +26,7 @@ from graftsim.kernels.handler import HEAD, handler_text
 from graftsim.kernels.liveness import Live, find_live
 from graftsim.kernels.llvm import Module
 from graftsim.kernels.program import BITS, DTYPES, Buffer, Program
+from graftsim.kernels.schedule import shorten
 from graftsim.kernels.trace import Interpreter, check, trace, type_of
 
 
@@ -186,6 +187,7 @@ class Function:
     def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
         p, extra = self.program(batched, many)
         live = find_live(p)
+        shorten(p, live)
         module = Module(p, lanes_of(p, live), live)
         inputs = len(self.in_avals) + len(extra)
         text = module.text + handler_text(inputs, len(self.out_avals))
