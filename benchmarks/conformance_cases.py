@@ -28,6 +28,7 @@ MODELS: dict[str, Any] = {
 # A spring needs short steps: sub-steps of the compliant model.
 SUBSTEPS = {"ncp": 1, "compliant": 10, "lcp": 1}
 BACKEND = "kernel"
+FOLDER = Path(os.environ.get("GRAFTSIM_ASSETS", "../shared/assets"))
 
 
 def answer(row: str, model: str, values: Sequence[float]) -> Answer:
@@ -63,13 +64,12 @@ def impulsive(impacts: int) -> dict[str, Any]:
 
 @cache
 def _break() -> dict[float, list[float]]:
-    return scenes.billiards(gs.contact.Complementarity(impacts=2))
+    return scenes.billiards(gs.contact.Complementarity(impacts=2, most=8))
 
 
 @cache
 def _standing() -> dict[str, dict[int, list[float]]]:
-    folder = Path(os.environ.get("GRAFTSIM_ASSETS", "../shared/assets"))
-    model = gs.load(folder / "quadruped" / "standing_quadruped.xml")
+    model = gs.load(FOLDER / "quadruped" / "standing_quadruped.xml")
     legs = [0, 0.7, -1.4] * 4
     pose = [0, 0, 0.35, 1, 0, 0, 0, *legs]
     return {name: scenes.standing(law, model, legs, pose) for name, law in MODELS.items()}
@@ -79,6 +79,10 @@ CASES: dict[str, Callable[[], list[Answer]]] = {
     "G4": partial(by_model, "G4", scenes.bounce),
     "G5": partial(by_model, "G5", scenes.two_discs),
     "G6": partial(by_model, "G6", scenes.sliding_box),
+    "G6 coarse": lambda: [
+        answer("G6 coarse", k, scenes.sliding_box(MODELS[k], BACKEND, steps=30, g=100.0))
+        for k in ("ncp", "lcp")
+    ],
     **{f"G7 {name}": partial(tilted_box, name) for name in exact.BOX_SCENES},
     **{f"G8 {T:g}": (lambda T=T: [answer(f"G8 {T:g}", "ncp", _break()[T])]) for T in TIMES},
     "G9 box": partial(by_model, "G9 box", scenes.hit, "box"),
@@ -90,12 +94,14 @@ CASES: dict[str, Callable[[], list[Answer]]] = {
         )
         for K in STEPS
     },
+    "G18": partial(by_model, "G18", scenes.with_and_without_slopes),
     "P2": partial(by_model, "P2", scenes.thrown_chain),
     "P3 stick": partial(by_model, "P3 stick", scenes.incline, 0.7),
     "P3 slide": partial(by_model, "P3 slide", scenes.incline, 0.5),
     "P4": partial(by_model, "P4", scenes.dropped_ball),
     "P5": partial(by_model, "P5", scenes.resting_ball),
     "P6": partial(by_model, "P6", scenes.ball_in_capsule, substeps=False),
+    "P8": partial(by_model, "P8", partial(scenes.dropped_robots, FOLDER)),
 }
 
 jax.config.update("jax_enable_x64", True)

@@ -98,6 +98,10 @@ ROWS: dict[str, Row] = {
     "G4": _row("elastic bounce, d(height)/d(y_0, v_0)", (-1, -1)),
     "G5": _row("two equal discs, d(x_2)/d(x_1, v_1, x_2, v_2)", (1, 1, 0, 0)),
     "G6": _row("box slides 1 s, d(x)/d(mu)", (-exact.G / 2,)),
+    # In steps of 1/30 s the sum of an arithmetic series: closed form of the step itself.
+    "G6 coarse": _row(
+        "the same in 30 steps, gravity 100 m/s^2", (-100 * 30 * 31 / 2 / 30**2,), 1e-6
+    ),
     **{
         f"G7 {name}": _row(f"tilted box, {name}: d(x, y, angle)/d(spin, mu)", box_slopes(name))
         for name in exact.BOX_SCENES

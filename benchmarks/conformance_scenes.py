@@ -6,6 +6,7 @@ Each function builds a scene, takes a contact law and returns the numbers that i
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -81,15 +82,18 @@ def two_discs(law: Any, backend: str, substeps: int = 1) -> list[float]:
     return gradient(place, [0.0, 1.0, 0.5213, 0.0])
 
 
-def sliding_box(law: Any, backend: str, substeps: int = 1) -> list[float]:
+def sliding_box(
+    law: Any, backend: str, substeps: int = 1, steps: int = 500, g: float = exact.G
+) -> list[float]:
     """G6: distance of a sliding box by its friction."""
     model = box()
-    simulator = gs.Simulator(model, 1 / 500, contact=law, substeps=substeps)
-    start = simulator.initial_state({"box.z": 0.2}, {"box.x": 10.0})
+    model = gs.model.with_leaf(model, "world.gravity", jnp.array([0, 0, -g]))
+    simulator = gs.Simulator(model, 1 / steps, contact=law, substeps=substeps)
+    start = simulator.initial_state({"box.z": 0.2}, {"box.x": 0.6 * g + 10.0})
 
     def distance(p: jax.Array) -> jax.Array:
         changed = gs.model.with_leaf(model, "pair.friction", p)
-        moved = replace(simulator, model=changed).rollout(start, steps=500, backend=backend)
+        moved = replace(simulator, model=changed).rollout(start, steps=steps, backend=backend)
         return moved.q[-1, 0]
 
     return gradient(distance, [0.5])
@@ -140,11 +144,11 @@ def billiards(law: Any, rate: int = 240) -> dict[float, list[float]]:
         q = jnp.array([*np.column_stack([x, np.zeros(4)]).ravel()]).at[:2].set(p[:2])
         qd = jnp.array([*np.column_stack([v, np.zeros(4)]).ravel()]).at[:2].set(p[2:])
         start = simulator.initial_state(q, qd)
-        q = simulator.rollout(start, steps=round(max(TIMES) * rate), backend="xla").q
+        q = simulator.rollout(start, steps=round(max(TIMES) * rate), backend="kernel").q
         centres = q.reshape(-1, 4, 3)[:, :, :2]
         return jnp.stack([1e-4 * jnp.sum(centres[round(T * rate)] ** 2) for T in TIMES])
 
-    J = np.asarray(jax.jit(jax.jacfwd(losses))(jnp.array([*x[0], *v[0]])))
+    J = np.asarray(jax.jacrev(losses)(jnp.array([*x[0], *v[0]])))
     return {T: row.tolist() for T, row in zip(TIMES, J, strict=True)}
 
 
@@ -209,6 +213,51 @@ def standing(law: Any, model: gs.Model, control: Any, pose: Any) -> dict[int, li
         ]
         out[steps] = [*slope, *differences]
     return out
+
+
+def with_and_without_slopes(law: Any, backend: str, substeps: int = 1) -> list[float]:
+    """G18: a landing box alone, in forward and in reverse mode: largest difference of its path."""
+    simulator = gs.Simulator(box(), 0.002, contact=law, substeps=substeps)
+    start = simulator.initial_state([0, 0, 0.35, 0.98, 0.15, 0.1, 0], [1, 0, -1, 0, 0, 0])
+
+    def path(qd: jax.Array) -> jax.Array:
+        return simulator.rollout(replace(start, qd=qd), steps=200, backend=backend).q
+
+    alone = path(start.qd)
+    others = (
+        jax.jvp(path, (start.qd,), (jnp.ones(6),))[0],
+        jax.vjp(path, start.qd)[0],
+        jax.value_and_grad(lambda qd: (lambda q: (jnp.sum(q), q))(path(qd)), has_aux=True)(
+            start.qd
+        )[0][1],
+    )
+    return [max(float(jnp.max(jnp.abs(q - alone))) for q in others)]
+
+
+def dropped_robots(folder: Path, law: Any, backend: str, substeps: int = 1) -> list[float]:
+    """P8: numbers not finite in 10 s of dropped robots of many kinds, weak springs in joints."""
+    bad = 0
+    for file in sorted([*folder.rglob("*.urdf"), *folder.rglob("*.xml")]):
+        # Those that hang from the world fall about their pivots.
+        hangs = file.suffix == ".xml" or 'link name="world"' in file.read_text(encoding="utf-8")
+        model = gs.load(file, ground=0.0, **({} if hangs else {"base": "free"}))
+        nv = model.nv
+        free = np.array([d.startswith("root.") for d in model.tree.dofs])
+        joint = replace(
+            model.joint,
+            stiffness=jnp.where(free, 0.0, 1.0) * jnp.ones(nv),
+            damping=jnp.where(free, 0.0, 0.05) * jnp.ones(nv),
+        )
+        simulator = gs.Simulator(
+            replace(model, joint=joint), 0.002, contact=law, substeps=substeps,
+            integrator=gs.ImplicitDamping(),
+        )  # fmt: skip
+        rise = {"root.z": 1.0} if "root.z" in model.tree.coordinates else {}
+        start = simulator.initial_state(rise, np.full(nv, 0.3))
+        moved = simulator.rollout(start, steps=5000, backend=backend)
+        bad += int(np.sum(~np.isfinite(np.asarray(moved.q))))
+        bad += int(np.sum(~np.isfinite(np.asarray(moved.qd))))
+    return [float(bad)]
 
 
 def thrown_chain(law: Any, backend: str, substeps: int = 1) -> list[float]:

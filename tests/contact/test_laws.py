@@ -53,6 +53,49 @@ def test_box_on_four_corners_carries_its_weight():
     np.testing.assert_allclose(moved.q[-1, :3], [0, 0, 0.2], atol=1e-9)
 
 
+def dropped(law, speed):
+    """Where a tilted box comes to after its first impacts, from a speed along the floor."""
+    simulator = gs.Simulator(scenes.box(), 0.002, contact=law)
+    start = simulator.initial_state([0, 0, 0.35, 0.98, 0.15, 0.1, 0], {"box.z": -1.0})
+    start = replace(start, qd=start.qd.at[0].set(speed))
+    return scan_steps(simulator, start, jnp.zeros((71, 0))).states.q[-1]
+
+
+@pytest.mark.parametrize("kind", [Complementarity, LinearComplementarity])
+def test_the_contacts_nearest_to_closing_are_enough(kind):
+    """Four corners of eight: the same motion and the same slopes as with all."""
+    every, some = (zoo.jit(jax.value_and_grad(lambda v, n=n: dropped(kind(most=n), v)[0]))(1.0)
+                   for n in (8, 4))  # fmt: skip
+    np.testing.assert_allclose(every, some, rtol=1e-6)
+
+
+@pytest.mark.parametrize("law", ["ncp", "lcp"])
+def test_a_landing_box_leaves_nothing_open(law):
+    """Redundant corners, sticking and sliding: each step is solved to 1e-7 m/s."""
+    simulator = gs.Simulator(scenes.box(), 0.002, contact=LAWS[law])
+    start = simulator.initial_state([0, 0, 0.35, 0.98, 0.15, 0.1, 0], [1, 0, -1, 0, 0, 0])
+    record = ("contact.residual",)
+    left = zoo.rollout(simulator, start, jnp.zeros((150, 0)), record).recorded[record[0]]
+    assert float(jnp.max(left)) < 1e-7
+
+
+def test_a_contact_that_waits_shows_in_the_residual():
+    """One corner solved for, three that close: their speeds are what is left open."""
+    simulator = gs.Simulator(scenes.box(), 0.002, contact=Complementarity(most=1))
+    start = simulator.initial_state({"box.z": 0.2}, {"box.z": -1.0})
+    record = ("contact.residual",)
+    left = np.sort(zoo.rollout(simulator, start, jnp.zeros((1, 0)), record).recorded[record[0]][0])
+    np.testing.assert_allclose(left[-3:], 1.0 + 0.002 * 9.81, rtol=1e-6)
+    assert left[-4] < 1e-6
+
+
+def test_a_loop_over_contacts_is_the_straight_code(monkeypatch):
+    """Two ways to write the same solution."""
+    straight = zoo.jit(lambda v: dropped(LAWS["ncp"], v))(1.0)
+    monkeypatch.setattr("graftsim.contact.impulses.straight", lambda *_: False)
+    np.testing.assert_allclose(zoo.jit(lambda v: dropped(LAWS["ncp"], v))(1.0), straight, rtol=1e-7)
+
+
 def test_contact_rows_have_names():
     """Contacts are labelled by their pair, several of one pair with a number."""
     simulator = gs.Simulator(scenes.box(), 0.002, contact=LAWS["ncp"])

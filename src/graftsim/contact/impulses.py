@@ -16,7 +16,7 @@ through it a bounce has the derivative of a bounce (the saltation matrix), whate
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -24,10 +24,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
-from graftsim.contact.detect import Places, detect, places
-from graftsim.contact.kinetics import coupled, relative_velocities, unit_impulses
+from graftsim.contact.detect import Contacts, Places, detect, places
+from graftsim.contact.kinetics import coupled, relative_velocities, signs_of, unit_impulses
 from graftsim.contact.law import ContactLaw, Free
 from graftsim.dynamics.mechanism import Mechanism, rows
 from graftsim.errors import ModelError
@@ -71,6 +71,7 @@ class ImpulseLaw(ContactLaw):
     impulsive: ClassVar[bool] = True
     alpha: eqx.AbstractVar[Float[Array, ""]]
 
+    most: eqx.AbstractVar[int]
     impacts: eqx.AbstractVar[int]
     foresees: eqx.AbstractVar[bool]
 
@@ -104,21 +105,35 @@ class ImpulseLaw(ContactLaw):
         mu = scope.tap("contact.friction", rows(pair.friction, at.pair))
         target, delay = self._target(m, at, depth, before[:, 0], after_n, h)
         b = jnp.concatenate([(after_n - target)[:, None], after_t], -1)
-
-        unit = unit_impulses(free.articulated, found, at, free.X_0)
-        softness = jnp.diag(jnp.repeat(rows(pair.cfm, at.pair), 3))
-        problem = Problem(unit.delassus() + softness, b, mu)
-        method = self.method(straight(coupled(m.tree, at), 3))
-        impulse = found_impulse = solve_contact(problem, state.impulse, method)
-        scope.offer(lambda: {"contact.residual": _left_open(problem, impulse, method)})
+        # Contacts whose sides close fastest for their gap, where there are too many for all.
+        few = len(at.pair) > self.most
+        index = _least(b[:, 0], self.most) if few else None
+        signs = jnp.asarray(signs_of(at, len(free.X_0.r)), b.dtype)
+        softness = rows(pair.cfm, at.pair)
+        pick = _picker(index)
+        found, signs = Contacts(*map(pick, found)), pick(signs.T).T
+        unroll = not few and straight(coupled(m.tree, at), 3)
+        unit = unit_impulses(free.articulated, found, signs, free.X_0, unroll)
+        softness = jnp.diag(jnp.repeat(pick(softness), 3))
+        problem = Problem(unit.delassus() + softness, pick(b), pick(mu))
+        method = self.method(unroll)
+        solved = solve_contact(problem, pick(state.impulse), method)
+        impulse = found_impulse = _put(index, solved, jnp.zeros_like(b))
+        scope.offer(
+            lambda: {
+                "contact.residual": _put(
+                    index, _left_open(problem, solved, method), jnp.maximum(-b[:, 0], 0.0)
+                )
+            }
+        )
         force_n = scope.tap("contact.force_n", impulse[:, 0] / h)
         force_t = scope.tap("contact.force_t", impulse[:, 1:] / h)
         impulse = h * jnp.concatenate([force_n[:, None], force_t], -1)
         # What networks add must not act where nothing touches.
         impulse = jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
         late = impulse * (1 - delay / h)[:, None]
-        change = unit.respond(jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1))
-        after = free.qd[:, None] + change
+        pair_of = jnp.stack([pick(impulse).reshape(-1), pick(late).reshape(-1)], -1)
+        after = free.qd[:, None] + unit.respond(pair_of)
         return after[:, 0], after[:, 1], jax.lax.stop_gradient(found_impulse)
 
     def rest(self, m: Model) -> Float[Array, "nc 3"]:
@@ -161,6 +176,26 @@ class ImpulseLaw(ContactLaw):
         return target, delay
 
 
+def _least(x: Float[Array, " n"], k: int) -> Int[Array, " k"]:
+    """Where the k least are."""
+
+    def take(left: Array, _: None) -> tuple[Array, Array]:
+        i = jnp.argmin(left)
+        return left.at[i].set(jnp.inf), i
+
+    return jax.lax.scan(take, jax.lax.stop_gradient(x), None, length=k)[1]
+
+
+def _picker(index: Int[Array, " k"] | None) -> Callable[[Array], Array]:
+    """Rows that are wanted: all, or some."""
+    return (lambda x: x) if index is None else (lambda x: x[index])
+
+
+def _put(index: Int[Array, " k"] | None, some: Array, others: Array) -> Array:
+    """Rows for all contacts from those of some."""
+    return some if index is None else others.at[index].set(some, unique_indices=True)
+
+
 def _left_open(
     problem: Problem, impulse: Float[Array, "nc 3"], method: Method
 ) -> Float[Array, " nc"]:
@@ -175,7 +210,8 @@ class Complementarity(ImpulseLaw):
     converged; a few sweeps at a time, followed by at most `newton` Newton steps (0: none).
     `tolerance`: of the residual, relative to the velocities of approach; None: eps^(2/3), 0:
     always all sweeps. `cone`: "cone", or "pyramid" for friction bounded in each tangent direction
-    by itself. `impacts`: so many in each step are met by a sub-step of their own, for exact
+    by itself. `most`: contacts solved for at a time, those nearest to closing; others wait, which
+    `contact.residual` shows. `impacts`: so many in each step are met by a sub-step of their own, for exact
     sequences of bounces.
     """
 
@@ -184,6 +220,7 @@ class Complementarity(ImpulseLaw):
     newton: int = eqx.field(default=3, static=True, kw_only=True)
     tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
     cone: Literal["cone", "pyramid"] = eqx.field(default="cone", static=True, kw_only=True)
+    most: int = eqx.field(default=32, static=True, kw_only=True)
     impacts: int = eqx.field(default=0, static=True, kw_only=True)
     foresees: bool = eqx.field(default=True, static=True, kw_only=True)
 
@@ -205,6 +242,7 @@ class LinearComplementarity(ImpulseLaw):
     iterations: int = eqx.field(default=40, static=True, kw_only=True)
     newton: int = eqx.field(default=5, static=True, kw_only=True)
     tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
+    most: int = eqx.field(default=32, static=True, kw_only=True)
     impacts: int = eqx.field(default=0, static=True, kw_only=True)
     foresees: bool = eqx.field(default=True, static=True, kw_only=True)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.contact.detect import Contacts, Places
-from graftsim.dynamics.aba import Articulated, Innovations
+from graftsim.dynamics.aba import Articulated
 from graftsim.model.tree import Tree
 from graftsim.spatial.rotation import cross
 from graftsim.spatial.transform import Transform, rotate
@@ -33,7 +34,7 @@ def wrenches(
     """Spatial forces on the links, in them, of forces in the contacts' frames (on the second)."""
     world = jnp.einsum("nkj,nk->nj", contacts.frame, force)
     spatial = jnp.concatenate([cross(contacts.position, world), world], -1)
-    signs = jnp.asarray(_signs(at, X_0.r.shape[0]), force.dtype)
+    signs = jnp.asarray(signs_of(at, X_0.r.shape[0]), force.dtype)
     return X_0.force(signs @ spatial)
 
 
@@ -50,38 +51,52 @@ class Impulses(NamedTuple):
     """What unit impulses at the contacts do to the joints: see `Articulated.half`."""
 
     articulated: Articulated
-    z: Innovations
-    y: Innovations
+    z: Float[Array, "nv 3nc"]
+    y: Float[Array, "nv 3nc"]
 
     def delassus(self) -> Float[Array, "3nc 3nc"]:
         """J H^-1 J^T (1/kg): velocities at the contacts by impulses at the contacts."""
-        z, y = (
-            jnp.concatenate([x.reshape(-1, x.shape[-1]) for level in side for x in level])
-            for side in (self.z, self.y)
-        )
-        return mirror(z.T @ y)
+        return mirror(self.z.T @ self.y)
 
     def respond(self, impulses: Float[Array, "3nc k"]) -> Float[Array, "nv k"]:
         """H^-1 J^T lambda: changes of the joint velocities."""
-        return self.articulated.respond([[y @ impulses for y in level] for level in self.y])
+        return self.articulated.respond(self.y @ impulses)
 
 
 def unit_impulses(
-    articulated: Articulated, contacts: Contacts, at: Places, X_0: Transform
+    articulated: Articulated,
+    contacts: Contacts,
+    signs: Float[Array, "nl nc"],
+    X_0: Transform,
+    unroll: bool,
 ) -> Impulses:
-    """Response to a unit impulse in each direction of each contact."""
-    nc, nl = contacts.depth.shape[0], X_0.r.shape[0]
-    arm = jnp.broadcast_to(contacts.position[:, None], contacts.frame.shape)
-    spatial = jnp.concatenate([cross(arm, contacts.frame), contacts.frame], -1)
-    signs = jnp.asarray(_signs(at, nl), spatial.dtype)
-    # Every link's view of every direction; links that a contact does not touch have zeros.
-    by_link = Transform(X_0.E[:, None], X_0.r[:, None]).force(spatial.reshape(1, 3 * nc, 6))
-    f = jnp.repeat(signs, 3, axis=1)[:, :, None] * by_link
-    u = articulated.innovations(jnp.swapaxes(f, -1, -2))
-    return Impulses(articulated, *articulated.half(u))
+    """Response to a unit impulse in each direction of each contact.
+
+    `unroll`: all at once, so that links which a contact does not touch cost nothing, or in a loop
+    over the contacts, whose code is short.
+    """
+
+    def respond(
+        position: Float[Array, "k 3"], frame: Float[Array, "k 3 3"], sign: Float[Array, "nl k"]
+    ) -> tuple[Float[Array, "nv 3k"], Float[Array, "nv 3k"]]:
+        arm = jnp.broadcast_to(position[:, None], frame.shape)
+        spatial = jnp.concatenate([cross(arm, frame), frame], -1).reshape(1, -1, 6)
+        # Every link's view of every direction.
+        by_link = Transform(X_0.E[:, None], X_0.r[:, None]).force(spatial)
+        f = jnp.repeat(sign, 3, axis=1)[:, :, None] * by_link
+        return articulated.half(jnp.swapaxes(f, -1, -2))
+
+    if unroll:
+        return Impulses(articulated, *respond(contacts.position, contacts.frame, signs))
+    z, y = jax.lax.map(
+        lambda c: respond(c[0][None], c[1][None], c[2][:, None]),
+        (contacts.position, contacts.frame, signs.T),
+    )
+    z, y = (jnp.moveaxis(x, 0, 1).reshape(x.shape[1], -1) for x in (z, y))
+    return Impulses(articulated, z, y)
 
 
-def _signs(at: Places, nl: int) -> np.ndarray:
+def signs_of(at: Places, nl: int) -> np.ndarray:
     """[nl, nc]: +1 where the link carries the second shape, -1 the first."""
     link = np.arange(nl)[:, None]
     return (link == at.second).astype(float) - (link == at.first)

@@ -106,16 +106,13 @@ def aba(
     return result, Articulated(tree, X, groups_of_level)
 
 
-# Of every group of joints, level by level, for k sets of impulses.
-Innovations = list[list[Float[Array, "l n k"]]]
-
-
 class Articulated:
     """The joint-space inertia H factorised, as pass 2 leaves it behind.
 
     A unit impulse on a link meets the joints on its way inwards; what each joint then feels is its
     innovation u. With it J H^-1 J^T is u^T D^-1 u, without a way back outwards (Rodriguez, Jain,
     Kreutz-Delgado 1991), and H^-1 J^T lambda one way outwards for the sum of all impulses.
+    Innovations stand in the order in which groups of joints are met on the way outwards.
     """
 
     def __init__(
@@ -123,10 +120,14 @@ class Articulated:
     ) -> None:
         self.tree, self.X, self.groups_of_level = tree, X, groups_of_level
 
-    def innovations(self, f: Float[Array, "nl 6 k"]) -> Innovations:
-        """u of every group of joints under k sets of impulses (at the links' origins, in them)."""
+    def half(self, f: Float[Array, "nl 6 k"]) -> tuple[Float[Array, "nv k"], Float[Array, "nv k"]]:
+        """z = L^-1 u and y = d^-1 z, D = L d L^T: u^T D^-1 u is z^T y.
+
+        u are the innovations under k sets of impulses (at the links' origins, in them).
+        """
         tree = self.tree
-        found: Innovations = [[] for _ in tree.levels]
+        z: list[Float[Array, "ln k"]] = []
+        y: list[Float[Array, "ln k"]] = []
         carried = None
         for d in reversed(range(len(tree.levels))):
             index = tree.levels[d]
@@ -136,52 +137,40 @@ class Articulated:
             pieces, places = [], []
             for g in self.groups_of_level[d]:
                 p_g = rows(p, g.places)
-                if g.n == 0:
-                    u = jnp.zeros((len(g.places), 0, f.shape[-1]), f.dtype)
-                else:
+                if g.n > 0:
                     u = -jnp.einsum("lni,lik->lnk", g.S, p_g)
                     p_g = p_g + jnp.einsum("lni,lnk->lik", g.Dinv_U, u)
-                found[d].append(u)
+                    _, z_g, y_g = forward(g.D, u)
+                    z.insert(0, z_g.reshape(-1, f.shape[-1]))
+                    y.insert(0, y_g.reshape(-1, f.shape[-1]))
                 pieces.append(p_g)
                 places.append(g.places)
             if d > 0:
                 Xt = jnp.swapaxes(rows(self.X, index), -1, -2)
                 carried = Xt @ assemble(pieces, places)
-        return found
+        return jnp.concatenate(z), jnp.concatenate(y)
 
-    def half(self, u: Innovations) -> tuple[Innovations, Innovations]:
-        """z = L^-1 u and y = d^-1 z, D = L d L^T: u^T D^-1 u is z^T y."""
-        z: Innovations = []
-        y: Innovations = []
-        for groups, level in zip(self.groups_of_level, u, strict=True):
-            pairs = [
-                forward(g.D, x)[1:] if g.n else (x, x) for g, x in zip(groups, level, strict=True)
-            ]
-            z.append([a for a, _ in pairs])
-            y.append([b for _, b in pairs])
-        return z, y
-
-    def respond(self, y: Innovations) -> Float[Array, "nv k"]:
+    def respond(self, y: Float[Array, "nv k"]) -> Float[Array, "nv k"]:
         """Changes of the joint velocities under k sets of impulses, given `half` of them."""
-        tree = self.tree
+        tree, k = self.tree, y.shape[-1]
         above: Float[Array, "l 6 k"] | None = None
-        out, dofs = [], []
+        out, dofs, at = [], [], 0
         for d, index in enumerate(tree.levels):
             if above is not None:
                 above = rows(self.X, index) @ from_parents(tree, d, above)
             pieces, places = [], []
-            for g, y_g in zip(self.groups_of_level[d], y[d], strict=True):
-                a = None if above is None else rows(above, g.places)
-                if g.n == 0:
-                    k = y_g.shape[-1]
-                    pieces.append(jnp.zeros((len(g.places), 6, k), y_g.dtype) if a is None else a)
-                else:
-                    dv = backward(g.upper, y_g)
-                    dv = dv if a is None else dv - jnp.einsum("lni,lik->lnk", g.Dinv_U, a)
-                    moved = jnp.einsum("lni,lnk->lik", g.S, dv)
-                    pieces.append(moved if a is None else a + moved)
-                    out.append(dv.reshape(-1, dv.shape[-1]))
+            # `half` goes through the groups of a level the other way round.
+            for g in reversed(self.groups_of_level[d]):
+                a = jnp.zeros((len(g.places), 6, k), y.dtype) if above is None else rows(above, g.places)
+                if g.n > 0:
+                    size = len(g.places) * g.n
+                    own = y[at : at + size].reshape(len(g.places), g.n, k)
+                    at += size
+                    dv = backward(g.upper, own) - jnp.einsum("lni,lik->lnk", g.Dinv_U, a)
+                    a = a + jnp.einsum("lni,lnk->lik", g.S, dv)
+                    out.append(dv.reshape(-1, k))
                     dofs.append(g.dofs.reshape(-1))
+                pieces.append(a)
                 places.append(g.places)
             above = assemble(pieces, places)
         return assemble(out, dofs)

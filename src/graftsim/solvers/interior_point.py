@@ -27,7 +27,10 @@ from jaxtyping import Array, Float
 from graftsim.solvers import cone
 from graftsim.solvers.cone import Problem, velocities
 from graftsim.solvers.general import Solver, factor
+from graftsim.solvers.pgs import GaussSeidel
 from graftsim.solvers.sections import corners
+
+_SWEEPS = 50
 
 
 class InteriorPoint(NamedTuple):
@@ -44,8 +47,9 @@ class InteriorPoint(NamedTuple):
         D = corners(self.section).astype(problem.b.dtype)
         z = _interior(problem, D, self.iterations, self.unroll)
         x = jnp.concatenate([z.normal[:, None], z.push @ D.T], -1)
-        enough = cone.goal(problem, self.tolerance)
-        return cone.newton(problem, x, self.newton, enough, self.section, self.unroll)[0]
+        # What is left is for Newton, and where contacts are redundant for a few sweeps too.
+        finish = GaussSeidel(_SWEEPS, self.newton, self.tolerance, self.section, self.unroll)
+        return finish.solve(problem, x)
 
 
 class Point(NamedTuple):

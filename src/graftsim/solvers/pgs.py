@@ -8,14 +8,14 @@ differentiated: derivatives are those of the solution (`cone.solve_contact`).
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.solvers.cone import Problem, goal, newton, slopes
-from graftsim.solvers.sections import Section, project
+from graftsim.solvers.sections import Section, contains, project
 
 # Sweeps between tries of Newton.
 _FEW = 5
@@ -31,7 +31,7 @@ class GaussSeidel(NamedTuple):
     sweeps: int = 50
     newton: int = 3
     tolerance: float | None = None
-    section: Literal["cone", "pyramid"] = "cone"
+    section: Section = "cone"
     unroll: bool = True
 
     def solve(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
@@ -80,11 +80,7 @@ def _sweep(problem: Problem, section: Section):
         # The exact minimum of the block where it lies inside the cone, else a projected step.
         sticking = old[1:] - inverse[i] @ w_t
         stepped = project((old[1:] - w_t / steep_t[i])[None], r[None], section).point[0]
-        inside = (
-            jnp.all(jnp.abs(sticking) <= r)
-            if section == "pyramid"
-            else jnp.sum(sticking * sticking) <= r * r
-        )
+        inside = contains(sticking[None], r[None], section)[0]
         tangent = jnp.where(inside, sticking, stepped)
         new = jnp.concatenate([normal[None], tangent])
         steep = jnp.stack([steep_n[i], steep_t[i], steep_t[i]])

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from graftsim.spatial import safe
 
@@ -35,6 +35,17 @@ def project(z: Float[Array, "n 2"], r: Float[Array, " n"], section: Section) -> 
     if section == "pyramid":
         return _square(z, r)
     return _polygon(z, r, corners(section))
+
+
+def contains(
+    z: Float[Array, "n 2"], r: Float[Array, " n"], section: Section
+) -> Bool[Array, " n"]:
+    """Whether z lies in K(r)."""
+    if section == "cone":
+        return jnp.sum(z * z, -1) <= r * r
+    if section == "pyramid":
+        return jnp.all(jnp.abs(z) <= r[:, None], -1)
+    return jnp.all(project(z, r, section).point == z, -1)
 
 
 def _disc(z: Float[Array, "n 2"], r: Float[Array, " n"]) -> Projection:
