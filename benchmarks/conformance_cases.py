@@ -26,7 +26,7 @@ MODELS: dict[str, Any] = {
     "lcp": gs.contact.LinearComplementarity(),
 }
 # A spring needs short steps: sub-steps of the compliant model.
-SUBSTEPS = {"ncp": 1, "compliant": 10, "lcp": 1}
+SUBSTEPS = {"ncp": 1, "compliant": 100, "lcp": 1}
 BACKEND = "kernel"
 FOLDER = Path(os.environ.get("GRAFTSIM_ASSETS", "../shared/assets"))
 

@@ -30,9 +30,11 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS)
 def test_conformance(row):
-    """Impulse laws have the right answer of every row; values and gradients, on kernels."""
+    """All laws have the right answer of every row; values and gradients, on kernels."""
+    if row == "P8" and not conformance_cases.FOLDER.is_dir():
+        pytest.skip(f"no robot files in {conformance_cases.FOLDER}")
     answers = {model: (text, right) for model, text, right in conformance_cases.CASES[row]()}
-    for model in answers.keys() - {"compliant"}:
+    for model in answers:
         assert answers[model][1], (row, model, answers[model][0], conformance_rows.ROWS[row].answer)
 
 

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from agreement import agree
+
 from graftsim.kernels import compiled, schedule
 from graftsim.kernels.liveness import find_live
 from graftsim.kernels.program import Region

@@ -211,8 +211,8 @@ class Complementarity(ImpulseLaw):
     `tolerance`: of the residual, relative to the velocities of approach; None: eps^(2/3), 0:
     always all sweeps. `cone`: "cone", or "pyramid" for friction bounded in each tangent direction
     by itself. `most`: contacts solved for at a time, those nearest to closing; others wait, which
-    `contact.residual` shows. `impacts`: so many in each step are met by a sub-step of their own, for exact
-    sequences of bounces.
+    `contact.residual` shows. `impacts`: so many in each step are met by a sub-step of their own,
+    for exact sequences of bounces.
     """
 
     alpha: Float[Array, ""] = eqx.field(default=0.2, converter=_number)

@@ -161,7 +161,8 @@ class Articulated:
             pieces, places = [], []
             # `half` goes through the groups of a level the other way round.
             for g in reversed(self.groups_of_level[d]):
-                a = jnp.zeros((len(g.places), 6, k), y.dtype) if above is None else rows(above, g.places)
+                at_rest = jnp.zeros((len(g.places), 6, k), y.dtype)
+                a = at_rest if above is None else rows(above, g.places)
                 if g.n > 0:
                     size = len(g.places) * g.n
                     own = y[at : at + size].reshape(len(g.places), g.n, k)

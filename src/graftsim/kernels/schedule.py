@@ -3,8 +3,8 @@
 A trace goes breadth first: all links of a level, then the next level. That is good while the code
 fits the processor's instruction cache, since what is computed side by side need not wait for each
 other. Code beyond it runs as fast as it can be fetched, and then fewer bytes count: depth first, an
-operation's operands right before it, values live shortly and more of them in registers. The costlier
-operand comes first (Sethi, Ullman 1970).
+operation's operands right before it, values live shortly and more of them in registers. Of two
+operands the costlier comes first (Sethi, Ullman 1970).
 """
 
 from __future__ import annotations

@@ -37,9 +37,7 @@ def project(z: Float[Array, "n 2"], r: Float[Array, " n"], section: Section) -> 
     return _polygon(z, r, corners(section))
 
 
-def contains(
-    z: Float[Array, "n 2"], r: Float[Array, " n"], section: Section
-) -> Bool[Array, " n"]:
+def contains(z: Float[Array, "n 2"], r: Float[Array, " n"], section: Section) -> Bool[Array, " n"]:
     """Whether z lies in K(r)."""
     if section == "cone":
         return jnp.sum(z * z, -1) <= r * r

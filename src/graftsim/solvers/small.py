@@ -38,9 +38,7 @@ def forward(
     return done[..., :n], jnp.stack(rows, -2)[..., n:], done[..., n:]
 
 
-def backward(
-    upper: Float[Array, "*b n n"], y: Float[Array, "*b n m"]
-) -> Float[Array, "*b n m"]:
+def backward(upper: Float[Array, "*b n n"], y: Float[Array, "*b n m"]) -> Float[Array, "*b n m"]:
     """upper^-1 y, ones taken for the diagonal of `upper`, zeros for what is below."""
     n = upper.shape[-1]
     x = [y[..., n - 1, :]]
