@@ -73,12 +73,12 @@ def test_the_contacts_nearest_to_closing_are_enough(kind):
 
 @pytest.mark.parametrize("law", ["ncp", "lcp"])
 def test_a_landing_box_leaves_nothing_open(law):
-    """Redundant corners, sticking and sliding: each step is solved to 1e-7 m/s."""
+    """Redundant corners, sticking and sliding: each step is solved to 1e-5 m/s."""
     simulator = gs.Simulator(scenes.box(), 0.002, contact=LAWS[law])
     start = simulator.initial_state([0, 0, 0.35, 0.98, 0.15, 0.1, 0], [1, 0, -1, 0, 0, 0])
     record = ("contact.residual",)
     left = zoo.rollout(simulator, start, jnp.zeros((150, 0)), record).recorded[record[0]]
-    assert float(jnp.max(left)) < 1e-7
+    assert float(jnp.max(left)) < 1e-5
 
 
 def test_a_contact_that_waits_shows_in_the_residual():

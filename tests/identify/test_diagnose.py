@@ -45,6 +45,17 @@ def test_few_windows_give_the_inverse_of_the_normal_matrix():
     np.testing.assert_allclose(found.covariance, expected, rtol=1e-9)
 
 
+def test_derivatives_that_overflow_leave_no_interval():
+    """A simulation that blows up still ends in a report, without numbers that nobody knows."""
+    r, J, L, _ = linear(0, w=4)
+    J[0, 0, 0] = 1e300
+    with np.errstate(all="ignore"):
+        found = know(r, J, L)
+    assert found.method.startswith("none: derivatives overflow")
+    assert np.isnan(found.covariance).all()
+    assert weak_directions(("a", "b", "c"), np.ones(3), np.ones(3), found, np.zeros(3, bool)) == ()
+
+
 def test_residuals_above_the_noise_widen():
     """Residuals of ten times the stated noise widen the covariance by what was found."""
     r, J, L, whole = linear(1, w=4)

@@ -52,6 +52,8 @@ def information(
     # What has no effect at all is as unknown as what is held.
     free = ~held & (np.diag(n.A) > 0)
     covariance = np.full((p, p), np.nan)
+    if not np.isfinite(S).all():
+        return Information(S, covariance, ratio, "none: derivatives overflow at the solution")
     if free.any():
         # In units of each parameter's own curvature, so that rounding respects the small ones.
         # Where initial states can do the same, what is left of a curvature is rounding.
@@ -96,6 +98,8 @@ def weak_directions(
     if not len(free):
         return ()
     C = info.covariance[np.ix_(free, free)] / np.outer(size[free], size[free])
+    if not np.isfinite(C).all():
+        return ()
     values, vectors = np.linalg.eigh((C + C.T) / 2)
     found = []
     for value, vector in sorted(zip(values, vectors.T, strict=True), key=lambda x: -x[0]):

@@ -325,6 +325,11 @@ def warnings(
         said.append("The solver reached its limit of iterations before it converged.")
     if point.outcome in ("stalled", "non-finite"):
         said.append(f"The solver ended as '{point.outcome}': these numbers are not a minimum.")
+    if not np.isfinite(info.S).all():
+        said.append(
+            "Derivatives overflow at these numbers, so there are no intervals: shorten the windows "
+            "or the step."
+        )
     size = float(np.sqrt(info.variance_ratio))
     if size > 3:
         said.append(
@@ -332,10 +337,13 @@ def warnings(
             "the noise is underestimated. Intervals are widened for it, yet none covers what a "
             "wrong model leaves out."
         )
+    law = problem.simulator.contact
+    impulsive = law is not None and law.impulsive
     if judged.step_error > STEP_ERROR:
         said.append(
             f"Halving the integrator's step changes the readings by {judged.step_error:.1f} times "
-            "the sensor noise, and the parameters absorb that. Use more substeps, or rk4."
+            "the sensor noise, and the parameters absorb that. Use more substeps"
+            f"{'' if impulsive else ', or rk4'}."
         )
     said += _impossible(fitted)
     for row in rows:
