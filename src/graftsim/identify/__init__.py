@@ -9,12 +9,14 @@ from graftsim.identify.problem import Problem
 from graftsim.identify.result import Result
 from graftsim.identify.screen import Criteria
 from graftsim.optim.first_order import LBFGS, Adam
+from graftsim.optim.global_search import BasinHopping, RandomRestarts
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.sparsity import SparseGroupLasso
 
 __all__ = [
     "LBFGS",
     "Adam",
+    "BasinHopping",
     "Bounds",
     "Criteria",
     "Custom",
@@ -24,6 +26,7 @@ __all__ = [
     "Positive",
     "Prior",
     "Problem",
+    "RandomRestarts",
     "Result",
     "SparseGroupLasso",
     "Unbounded",

@@ -16,9 +16,12 @@ from graftsim.identify.grafted import summarise
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled, as_data
 from graftsim.identify.result import Iteration, ParameterRow, Result
+from graftsim.identify.search import search as search_globally
+from graftsim.identify.search import summary
 from graftsim.identify.solve import solve
 from graftsim.identify.windows import Windows
 from graftsim.optim.first_order import LBFGS, Adam
+from graftsim.optim.global_search import Search
 from graftsim.optim.least_squares import LevenbergMarquardt, Point
 from graftsim.optim.sparsity import SparseGroupLasso
 
@@ -45,6 +48,7 @@ def fit(
     start: np.ndarray | None = None,
     zero: np.ndarray | None = None,
     alone: np.ndarray | None = None,
+    search: Search | None = None,
     command: str = "",
 ) -> Result:
     """Fit the free parameters of a problem and the weights of its grafts, on growing horizons.
@@ -58,6 +62,8 @@ def fit(
     grafts that sets whole inputs to exact zero (Levenberg-Marquardt only). start: [p] where to
     begin instead, all unknowns together and the last horizon at once. zero: [p] which weights of
     grafts stay zero. alone: [p] with `start`, the fit of the parameters alone, to compare with.
+    search: `BasinHopping(...)` or `RandomRestarts(...)`, from many points within the bounds at
+    once, before the fit goes on from the best of them; it replaces the growing horizons.
     checkpoint: a file that is written after each iteration and resumed from if it is there and of
     the same problem. progress(iteration, stage, stages) runs after each iteration.
 
@@ -74,6 +80,16 @@ def fit(
     compiled: Compiled | None = None
     point = Point(theta, np.zeros((0, 0)), np.inf, damping)
     stages = stages_of(problem) if start is None else [(problem.horizons[-1], False)]
+    searched = "none" if saved.point is None else "before the checkpoint"
+    if search is not None:
+        # A long horizon is rough, which is what searches are for.
+        stages = [s for s in stages if s[0] == problem.horizons[-1]]
+    if search is not None and saved.point is None:
+        windows = problem.windows(problem.train, problem.horizons[-1])
+        found = search_globally(problem, compile_windows(problem, windows), theta[None], search)
+        if np.isfinite(found.cost[0]):
+            theta = found.theta[0]
+        searched = summary(search, found)
     for stage, (horizon, physics) in enumerate(stages):
         if stage < saved.stage:
             continue
@@ -114,8 +130,9 @@ def fit(
     alone = saved.alone if start is None else alone
     alone = alone if problem.grafted else None
     return _result(
-        problem, stage_windows, compiled, point, history, began, command, solver, sparsity, alone
-    )
+        problem, stage_windows, compiled, point, history, began, command, solver, sparsity, alone,
+        searched,
+    )  # fmt: skip
 
 
 def choose_solver(
@@ -188,6 +205,7 @@ def _result(
     solver: Solver,
     sparsity: SparseGroupLasso | None,
     alone: np.ndarray | None,
+    searched: str,
 ) -> Result:
     p = problem.parameters
     theta = point.theta
@@ -225,6 +243,7 @@ def _result(
         seconds=time.perf_counter() - began,
         settings=problem.describe()
         | {
+            "search": searched,
             "solver": str(solver),
             "windows": len(windows),
             "samples": int(sum(m.sum() for m in windows.mask)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -160,6 +160,8 @@ def window_function(
 # Side by side, every pair of window and unknown has its own copy of all arguments: up to so many
 # numbers that is the fastest.
 SIDE_BY_SIDE = 1_000_000
+# The same for many starts, which go in portions of so many numbers.
+MANY = 30_000_000
 # Directions come in multiples of this, so that few programs serve any choice of parameters.
 DIRECTIONS = 8
 
@@ -170,12 +172,13 @@ def derivatives(
     local: Float[Array, "w s"],
     data: Data,
     directions: Float[Array, "k n"],
+    limit: int | None = SIDE_BY_SIDE,
 ) -> tuple[Float[Array, "w m"], Float[Array, "w m k"], Float[Array, "w m s"]]:
     """Residuals f(x, local, window) of all windows, their derivatives along directions of x, and
     their Jacobians by `local`; forward mode.
 
     Windows or directions go side by side, whichever are more, the others one after the other; where
-    there are few of both, all pairs go side by side.
+    there are few of both (no more numbers than `limit`), all pairs go side by side.
     """
     k, (w, s) = directions.shape[0], local.shape
     size = sum(leaf[0].size for leaf in jax.tree.leaves(data)) + x.shape[0] + s
@@ -200,7 +203,7 @@ def derivatives(
     r = every(x, local)
     if not k + s:
         J = jnp.zeros((*r.shape, 0), r.dtype)
-    elif w * (k + s) * size <= SIDE_BY_SIDE:
+    elif limit is None or w * (k + s) * size <= limit:
         J = jax.vmap(one_window)(local, data)
     elif k + s > w:
         J = jax.lax.map(lambda pair: one_window(*pair), (local, data))
@@ -236,6 +239,10 @@ class Compiled:
 
         self._residual = jax.jit(residual)
         self._derivatives = jax.jit(partial(derivatives, one))
+        self._many = jax.jit(jax.vmap(residual, (0, 0, None)))
+        self._many_derivatives = jax.jit(
+            jax.vmap(partial(derivatives, one, limit=None), (0, 0, None, None))
+        )
 
     def on(self, data: Data) -> Compiled | None:
         """The same programs for other windows; None if those are of another form."""
@@ -265,8 +272,45 @@ class Compiled:
         )
         return np.asarray(r, float), np.asarray(J_t, float)[..., :k], np.asarray(J_l, float)
 
+    def many_residuals(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
+        """Residuals [n, w, m] at theta [n, p] and local [n, w, s], side by side."""
+        part = self._portion(local, 1)
+        chunks = [self._many(*self._arrays(t, l), self.data) for t, l in _cut(theta, local, part)]
+        return np.concatenate([np.asarray(x, float) for x in chunks])[: len(theta)]
+
+    def many_jacobians(
+        self, theta: np.ndarray, local: np.ndarray, active: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `jacobian`, of many theta [n, p] and local [n, w, s]."""
+        directions = jnp.asarray(np.eye(self.size)[active], self.dtype)
+        part = self._portion(local, len(active) + local.shape[-1])
+        chunks = [
+            self._many_derivatives(*self._arrays(t, l), self.data, directions)
+            for t, l in _cut(theta, local, part)
+        ]
+        parts = zip(*chunks, strict=True)
+        r, J_t, J_l = (
+            np.concatenate([np.asarray(x, float) for x in p])[: len(theta)] for p in parts
+        )
+        return r, J_t, J_l
+
+    def _portion(self, local: np.ndarray, directions: int) -> int:
+        """So many starts at a time that the arguments of all lanes fit into memory."""
+        w, s = local.shape[1:]
+        size = sum(leaf[0].size for leaf in jax.tree.leaves(self.data)) + self.size + s
+        return min(max(MANY // (w * directions * size), 1), len(local))
+
     def _arrays(self, theta: np.ndarray, local: np.ndarray) -> tuple[Array, Array]:
         return jnp.asarray(theta, self.dtype), jnp.asarray(local, self.dtype)
+
+
+def _cut(
+    theta: np.ndarray, local: np.ndarray, part: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Equal portions of starts; the last one is filled up, so that one program serves all."""
+    index = np.arange(-(-len(theta) // part) * part)
+    for rows in np.minimum(index, len(theta) - 1).reshape(-1, part):
+        yield theta[rows], local[rows]
 
 
 def _forms(data: Data) -> list[tuple[int, ...]]:

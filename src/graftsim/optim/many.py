@@ -1,0 +1,195 @@
+"""Levenberg-Marquardt from many starts in step: each evaluation computes all of them at once.
+
+The method is that of `least_squares`: local unknowns of each group eliminated (Schur complement),
+an active set of bounds, damping by Nielsen (1999). A start that has converged, or is hopeless,
+stands still while the others go on. Arrays have a leading axis of starts n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from graftsim.optim.least_squares import Bounded, LevenbergMarquardt
+
+# theta [n, p], local [n, w, s] -> residuals [n, w, m], and Jacobians [n, w, m, p], [n, w, m, s].
+ManyResiduals = Callable[[np.ndarray, np.ndarray], np.ndarray]
+ManyJacobians = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+# Tries of larger damping in an iteration; what fails then goes on from there in the next.
+_TRIES = 6
+# Hopeless: beyond so many times the best cost, falling by less than a share in so many iterations.
+_BEHIND, _SHARE, _PATIENCE = 10.0, 0.1, 5
+
+
+class Many(NamedTuple):
+    """Where each start has come to. A cost of infinity: it could not be evaluated."""
+
+    theta: np.ndarray
+    local: np.ndarray
+    cost: np.ndarray
+    iterations: np.ndarray
+    outcome: np.ndarray
+
+
+def minimise_many(
+    residuals: ManyResiduals,
+    jacobians: ManyJacobians,
+    theta: np.ndarray,
+    local: np.ndarray,
+    bounds: Bounded,
+    options: LevenbergMarquardt,
+) -> Many:
+    """Local minima from starts theta [n, p], local [n, w, s].
+
+    Outcomes: "converged", "stalled", "hopeless", "iteration limit", "non-finite".
+    """
+    n, p = theta.shape
+    theta, local = np.clip(theta, bounds.lower, bounds.upper), local.copy()
+    damping, growth = np.full(n, options.damping), np.full(n, 2.0)
+    outcome = np.full(n, "", dtype=object)
+    scale = np.zeros((n, p))
+    done_at = np.zeros(n, int)
+    cost = np.full(n, np.inf)
+    trace: list[np.ndarray] = []
+    for iteration in range(options.iterations + 1):
+        r, J_t, J_l = jacobians(theta, local)
+        cost = _cost(r, theta, local, bounds)
+        usable = np.isfinite(J_t).all((1, 2, 3)) & np.isfinite(J_l).all((1, 2, 3))
+        lost = (outcome == "") & ~(np.isfinite(cost) & usable)
+        outcome[lost] = "non-finite"
+        cost = np.where(usable, cost, np.inf)
+        trace.append(cost)
+        done_at[outcome == ""] = iteration
+        outcome[(outcome == "") & _hopeless(trace)] = "hopeless"
+        going = outcome == ""
+        if iteration == options.iterations:
+            outcome[going] = "iteration limit"
+        if not going.any() or iteration == options.iterations:
+            break
+        r, J_t, J_l = (
+            np.where(going[:, None, None, None], x, 0.0) for x in (r[..., None], J_t, J_l)
+        )
+        system = _System(r[..., 0], J_t, J_l, theta, local, bounds)
+        scale = np.maximum(scale, system.diagonal)
+        small = _gradient(system, scale, cost) < options.gradient_tolerance
+        outcome[going & small] = "converged"
+        waiting = outcome == ""
+        for _ in range(_TRIES):
+            if not waiting.any():
+                break
+            step, local_step, predicted = system.step(damping, scale)
+            new = np.clip(theta + step, bounds.lower, bounds.upper)
+            new_local = local + local_step
+            new_cost = _cost(residuals(new, new_local), new, new_local, bounds)
+            better = waiting & (new_cost < cost)
+            gain = np.where(better, cost - np.where(better, new_cost, 0.0), 0.0)
+            ratio = gain / np.maximum(predicted, 1e-300)
+            tiny = gain <= options.cost_tolerance * cost
+            outcome[better & tiny & (ratio > 0.25)] = "converged"
+            nothing = waiting & ~better & (predicted >= 0) & (predicted <= 1e-14 * cost)
+            outcome[nothing] = "converged"
+            theta = np.where(better[:, None], new, theta)
+            local = np.where(better[:, None, None], new_local, local)
+            eased = damping * np.maximum(1 / 3, 1 - (2 * np.minimum(ratio, 1.0) - 1) ** 3)
+            damping = np.where(better, np.maximum(eased, 1e-15), damping)
+            growth = np.where(better, 2.0, growth)
+            waiting = waiting & ~better & ~nothing
+            damping = np.where(waiting, damping * growth, damping)
+            growth = np.where(waiting, 2 * growth, growth)
+            stuck = waiting & (damping > options.damping_limit)
+            outcome[stuck] = "stalled"
+            waiting &= ~stuck
+    return Many(theta, local, cost, done_at, outcome)
+
+
+def _cost(r: np.ndarray, theta: np.ndarray, local: np.ndarray, b: Bounded) -> np.ndarray:
+    """Half the sum of squares and priors of each start; infinite where it is not a number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = 0.5 * np.sum(r * r, (1, 2))
+        size = size + 0.5 * np.sum(((theta - b.prior_mean) / b.prior_std) ** 2, -1)
+        size = size + 0.5 * np.sum((local / b.local_std) ** 2, (1, 2))
+    return np.where(np.isfinite(size), size, np.inf)
+
+
+def _hopeless(trace: list[np.ndarray]) -> np.ndarray:
+    """Far behind the best, and not catching up."""
+    now = trace[-1]
+    if len(trace) <= _PATIENCE:
+        return np.zeros(len(now), bool)
+    before = trace[-1 - _PATIENCE]
+    behind = now > _BEHIND * now.min()
+    return behind & np.isfinite(before) & (now > (1 - _SHARE) * before)
+
+
+class _System:
+    """Gauss-Newton blocks of all starts: see `least_squares.Normal`."""
+
+    def __init__(
+        self,
+        r: np.ndarray,
+        J_t: np.ndarray,
+        J_l: np.ndarray,
+        theta: np.ndarray,
+        local: np.ndarray,
+        b: Bounded,
+    ) -> None:
+        n, _, _, p = J_t.shape
+        w_prior, w_local = b.prior_std**-2, b.local_std**-2
+        flat = J_t.reshape(n, -1, p)
+        turned = np.swapaxes(flat, 1, 2)
+        self.A = turned @ flat + np.diag(w_prior)
+        self.g = (turned @ r.reshape(n, -1, 1))[..., 0] + w_prior * (theta - b.prior_mean)
+        J_lT = np.swapaxes(J_l, 2, 3)
+        self.B = np.swapaxes(J_lT @ J_t, 2, 3)
+        self.C = J_lT @ J_l + np.diag(w_local)
+        self.g_local = (J_lT @ r[..., None])[..., 0] + w_local * local
+        diagonal = np.einsum("npp->np", self.A)
+        self.diagonal = np.where(diagonal > 0, diagonal, 1.0)
+        outward = ((theta <= b.lower) & (self.g > 0)) | ((theta >= b.upper) & (self.g < 0))
+        self.free = ~outward
+
+    def step(
+        self, damping: np.ndarray, scale: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Damped steps of theta [n, p] and local [n, w, s], and the decrease that each predicts."""
+        p, s = self.A.shape[-1], self.C.shape[-1]
+        S = self.A + damping[:, None, None] * scale[:, :, None] * np.eye(p)
+        rhs = -self.g
+        inner = np.zeros_like(self.C)
+        if s:
+            d = np.einsum("nwss->nws", self.C)
+            d = np.where(d > 0, d, 1.0)
+            C = self.C + damping[:, None, None, None] * d[..., None] * np.eye(s)
+            root = 1 / np.sqrt(np.einsum("nwss->nws", C))
+            unit = C * root[..., None] * root[..., None, :] + 1e-14 * np.eye(s)
+            inner = np.linalg.inv(unit) * root[..., None] * root[..., None, :]
+            BC = self.B @ inner
+            S = S - np.sum(BC @ np.swapaxes(self.B, 2, 3), 1)
+            rhs = rhs + np.einsum("nwps,nws->np", BC, self.g_local)
+        # In units of the scale; parameters that are held keep their place.
+        root = np.sqrt(scale)
+        free = self.free[:, :, None] & self.free[:, None, :]
+        unit = np.where(free, S / (root[:, :, None] * root[:, None, :]), 0.0)
+        unit = unit + np.where(self.free, 1e-14, 1.0)[:, :, None] * np.eye(p)
+        step = np.linalg.solve(unit, np.where(self.free, rhs / root, 0.0)[..., None])[..., 0] / root
+        local = np.einsum("nwst,nwt->nws", inner, -self.g_local - np.einsum(
+            "nwps,np->nws", self.B, step
+        ))  # fmt: skip
+        quadratic = np.einsum("np,npq,nq->n", step, self.A, step)
+        quadratic += np.einsum("nws,nwst,nwt->n", local, self.C, local)
+        quadratic += 2 * np.einsum("np,nwps,nws->n", step, self.B, local)
+        linear = np.sum(self.g * step, -1) + np.sum(self.g_local * local, (1, 2))
+        return step, local, -(linear + 0.5 * quadratic)
+
+
+def _gradient(system: _System, scale: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """Largest cosine between a start's residual and a column of its Jacobian."""
+    size = np.sqrt(np.maximum(2 * cost, 1e-300))
+    g = np.where(system.free, np.abs(system.g) / np.sqrt(scale), 0.0).max(-1, initial=0.0)
+    d = np.sqrt(np.maximum(np.einsum("nwss->nws", system.C), 1e-300))
+    local = (np.abs(system.g_local) / d).max((1, 2), initial=0.0)
+    with np.errstate(invalid="ignore"):
+        return np.maximum(g, local) / size
