@@ -110,3 +110,18 @@ def test_quiet_resume_and_run_file(cli, place, tmp_path):
     second = json.loads((tmp_path / "out" / "fit.json").read_text())
     assert second["outcome"] == "converged"
     assert second["parameters"][0]["value"] == pytest.approx(0.05, rel=0.1)
+
+
+def test_a_search_is_asked_for_and_reported(cli, place, tmp_path):
+    """--search goes through many starts first; the settings say what it did."""
+    bounds = ["--free", "joint.damping[*]=0:1", "--initial", "measured", "--quiet"]
+    search = ["--search", "basin_hopping", "--seed", 3]
+    out = tmp_path / "out"
+    code, _, err = cli(
+        "fit", place / "robot.urdf", place / "a.csv", *QUICK[:-2], *bounds, *search, "--out", out
+    )
+    numbers = json.loads((out / "fit.json").read_text())
+    assert code == 0, err
+    assert numbers["settings"]["search"].startswith("BasinHopping: ")
+    assert "local solves" in numbers["settings"]["search"]
+    assert [r["value"] for r in numbers["parameters"]] == pytest.approx([0.05, 0.05], rel=0.05)

@@ -19,8 +19,21 @@ from graftsim.cli.progress import FitProgress
 from graftsim.cli.tables import print_result, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
-from graftsim.identify import Problem, Result, SparseGroupLasso, fit
+from graftsim.identify import (
+    BasinHopping,
+    Problem,
+    RandomRestarts,
+    Result,
+    SparseGroupLasso,
+    fit,
+)
 from graftsim.identify.fit import choose_solver, stages_of
+
+SEARCHES: dict[str, BasinHopping | RandomRestarts | None] = {
+    "none": None,
+    "basin_hopping": BasinHopping(),
+    "random_restarts": RandomRestarts(),
+}
 
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
@@ -77,13 +90,18 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     sparsity = options.networks.sparsity
     penalty = SparseGroupLasso(l1=sparsity) if sparsity else None
     solver = choose_solver(options.solver.solver, problem, penalty)
+    search = SEARCHES[options.solver.search]
+    search = None if search is None else replace(search, seed=options.solver.seed)
     with FitProgress(console, len(stages_of(problem)), options.solver.iterations) as bar:
+        if search is not None:
+            bar.say("searching")
         result = fit(
             problem,
             local=replace(solver, iterations=options.solver.iterations),
             checkpoint=checkpoint,
             progress=bar.update,
             sparsity=penalty,
+            search=search,
             command=command,
         )
         bar.say("writing the report")
