@@ -168,3 +168,11 @@ def test_run_file_of_the_docs_is_read(tmp_path):
     options, tables = read_run_file(path)
     assert options.simulation.substeps == 10
     assert set(tables) == {"start", "free", "columns", "noise", "sensors"}
+
+
+def test_contact_has_the_slopes_of_a_bounce():
+    """By the height it is dropped from and by restitution, beside the closed form."""
+    text = run("examples/11_contact.py")
+    for name in ("drop height", "restitution"):
+        found = number(text, rf"d height / d {name}")
+        assert found == pytest.approx(number(text, rf"{name} .*exact"), rel=0.01)
