@@ -29,8 +29,10 @@ def test_a_search_finds_what_a_local_solver_misses():
     problem = far_away(4.0, gs.Bounds(1.0, 100.0))
     local = gs.fit(problem)
     found, again = (gs.fit(problem, search=gs.BasinHopping(16, 3, seed=1)) for _ in range(2))
+    evolved = gs.fit(problem, search=gs.DifferentialEvolution(16, 6, seed=1))
     value = {r.name: r.value for r in found.parameters}["joint.stiffness[link0]"]
     assert value == pytest.approx(40.0, rel=1e-3)
+    assert evolved.theta[0] == pytest.approx(40.0, rel=1e-3)
     assert abs(local.parameters[0].value - 40.0) > 4
     assert found.theta.tolist() == again.theta.tolist()
 

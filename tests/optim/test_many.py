@@ -6,6 +6,7 @@ import pytest
 from graftsim.optim.global_search import BasinHopping, RandomRestarts, search_from
 from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
 from graftsim.optim.many import minimise_many
+from graftsim.optim.population import DifferentialEvolution, evolve
 
 T = np.linspace(0, 1, 12)
 
@@ -99,3 +100,30 @@ def test_a_search_ends_when_it_is_good_enough():
         valley, np.array([[7.0, 7.0], [30.0, 30.0]]), np.zeros(2), np.full(2, 50.0), options, 0.5
     )
     assert found.rounds[0] == 1 and found.rounds[1] > 1
+
+
+def test_a_population_finds_the_lowest_minimum():
+    """Coordinates without room stay; it ends when it is good enough; the same twice."""
+    low, high = np.array([0.0, 30.0, 0.0]), np.array([50.0, 30.0, 50.0])
+
+    def solve(theta):
+        found, cost = valley(theta[:, [0, 2]])
+        return np.stack([found[:, 0], theta[:, 1], found[:, 1]], 1), cost
+
+    start, options = np.array([40.0, 30.0, 3.0]), DifferentialEvolution(24, 60, seed=2)
+    found, again = (evolve(solve, start, low, high, options, 0.5) for _ in range(2))
+    np.testing.assert_array_equal(found.theta, [[7.0, 30.0, 7.0]])
+    assert found.rounds[0] < 60
+    np.testing.assert_array_equal(found.costs, again.costs)
+
+
+def test_a_lost_point_does_not_spoil_a_population():
+    """Infinite costs are only never chosen."""
+
+    def solve(theta):
+        found, cost = valley(theta)
+        return found, np.where(theta[:, 0] > 25, np.inf, cost)
+
+    low, high = np.zeros(2), np.full(2, 50.0)
+    found = evolve(solve, np.full(2, 40.0), low, high, DifferentialEvolution(16, 60), 0.5)
+    np.testing.assert_array_equal(found.theta, [[7.0, 7.0]])

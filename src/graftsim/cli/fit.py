@@ -21,6 +21,7 @@ from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
 from graftsim.identify import (
     BasinHopping,
+    DifferentialEvolution,
     Problem,
     RandomRestarts,
     Result,
@@ -29,10 +30,11 @@ from graftsim.identify import (
 )
 from graftsim.identify.fit import choose_solver, stages_of
 
-SEARCHES: dict[str, BasinHopping | RandomRestarts | None] = {
+SEARCHES: dict[str, BasinHopping | RandomRestarts | DifferentialEvolution | None] = {
     "none": None,
     "basin_hopping": BasinHopping(),
     "random_restarts": RandomRestarts(),
+    "evolution": DifferentialEvolution(),
 }
 
 

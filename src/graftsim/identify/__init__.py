@@ -11,6 +11,7 @@ from graftsim.identify.screen import Criteria
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.global_search import BasinHopping, RandomRestarts
 from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.optim.population import DifferentialEvolution
 from graftsim.optim.sparsity import SparseGroupLasso
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Bounds",
     "Criteria",
     "Custom",
+    "DifferentialEvolution",
     "Discovery",
     "Domain",
     "LevenbergMarquardt",

@@ -16,12 +16,11 @@ from graftsim.identify.grafted import summarise
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled, as_data
 from graftsim.identify.result import Iteration, ParameterRow, Result
+from graftsim.identify.search import Search, summary
 from graftsim.identify.search import search as search_globally
-from graftsim.identify.search import summary
 from graftsim.identify.solve import solve
 from graftsim.identify.windows import Windows
 from graftsim.optim.first_order import LBFGS, Adam
-from graftsim.optim.global_search import Search
 from graftsim.optim.least_squares import LevenbergMarquardt, Point
 from graftsim.optim.sparsity import SparseGroupLasso
 
@@ -62,8 +61,9 @@ def fit(
     grafts that sets whole inputs to exact zero (Levenberg-Marquardt only). start: [p] where to
     begin instead, all unknowns together and the last horizon at once. zero: [p] which weights of
     grafts stay zero. alone: [p] with `start`, the fit of the parameters alone, to compare with.
-    search: `BasinHopping(...)` or `RandomRestarts(...)`, from many points within the bounds at
-    once, before the fit goes on from the best of them; it replaces the growing horizons.
+    search: `BasinHopping(...)`, `RandomRestarts(...)` or `DifferentialEvolution(...)`, from many
+    points within the bounds at once, before the fit goes on from the best of them; it replaces the
+    growing horizons.
     checkpoint: a file that is written after each iteration and resumed from if it is there and of
     the same problem. progress(iteration, stage, stages) runs after each iteration.
 

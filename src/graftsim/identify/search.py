@@ -7,9 +7,12 @@ import numpy as np
 from graftsim.errors import ProblemError
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled
-from graftsim.optim.global_search import Found, Search, search_from
+from graftsim.optim.global_search import BasinHopping, Found, RandomRestarts, search_from
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.many import Many, minimise_many
+from graftsim.optim.population import DifferentialEvolution, evolve
+
+Search = BasinHopping | RandomRestarts | DifferentialEvolution
 
 # Without bounds a parameter is sought from a fifth of its starting value to five times it.
 _FACTOR = 5.0
@@ -72,7 +75,11 @@ def search(problem: Problem, compiled: Compiled, starts: np.ndarray, options: Se
         found = local_minima(problem, compiled, points, local)
         return found.theta, found.cost
 
-    return search_from(solve, starts, lower, upper, options, good=0.5 * count)
+    good = 0.5 * count
+    if isinstance(options, DifferentialEvolution):
+        found = [evolve(solve, start, lower, upper, options, good) for start in starts]
+        return Found(*(np.concatenate(x) for x in zip(*found, strict=True)))
+    return search_from(solve, starts, lower, upper, options, good)
 
 
 def summary(options: Search, found: Found) -> str:

@@ -51,9 +51,6 @@ class RandomRestarts:
         return 1
 
 
-Search = BasinHopping | RandomRestarts
-
-
 class Found(NamedTuple):
     """Best points [g, p] and costs [g] of g searches, rounds they took [g], all minima seen.
 
@@ -72,7 +69,7 @@ def search_from(
     starts: np.ndarray,
     lower: np.ndarray,
     upper: np.ndarray,
-    options: Search,
+    options: BasinHopping | RandomRestarts,
     good: float = -np.inf,
 ) -> Found:
     """Independent searches from starts [g, p] within [lower, upper]; one ends at a cost of `good`.
