@@ -63,7 +63,9 @@ def dropped(law, speed):
     return scan_steps(simulator, start, jnp.zeros((71, 0))).states.q[-1]
 
 
-@pytest.mark.parametrize("kind", [Complementarity, LinearComplementarity])
+@pytest.mark.parametrize(
+    "kind", [Complementarity, pytest.param(LinearComplementarity, marks=pytest.mark.slow)]
+)
 def test_the_contacts_nearest_to_closing_are_enough(kind):
     """Four corners of eight: the same motion and the same slopes as with all."""
     every, some = (zoo.jit(jax.value_and_grad(lambda v, n=n: dropped(kind(most=n), v)[0]))(1.0)
