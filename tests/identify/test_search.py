@@ -41,3 +41,14 @@ def test_a_search_needs_somewhere_to_search():
     """A start of zero without bounds gives no scale."""
     with pytest.raises(gs.ProblemError, match=r"needs bounds for joint.stiffness\[link0\]"):
         gs.fit(far_away(0.0, gs.Positive()), search=gs.RandomRestarts(4))
+
+
+def test_a_resumed_fit_does_not_search_again(tmp_path):
+    """It goes on from the checkpoint, and says so; without a search nothing is said of one."""
+    options = {"checkpoint": tmp_path / "c.npz", "search": gs.RandomRestarts(8)}
+    one = gs.fit(far_away(4.0, gs.Bounds(1.0, 100.0)), **options)
+    two = gs.fit(far_away(4.0, gs.Bounds(1.0, 100.0)), **options)
+    assert "local solves" in one.settings["search"]
+    assert two.settings["search"] == "RandomRestarts: done before the checkpoint"
+    assert two.theta.tolist() == one.theta.tolist()
+    assert gs.fit(far_away(38.0, gs.Bounds(1.0, 100.0))).settings["search"] == "none"

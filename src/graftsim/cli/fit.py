@@ -29,8 +29,9 @@ from graftsim.identify import (
     fit,
 )
 from graftsim.identify.fit import choose_solver, stages_of
+from graftsim.identify.search import Search
 
-SEARCHES: dict[str, BasinHopping | RandomRestarts | DifferentialEvolution | None] = {
+SEARCHES: dict[str, Search | None] = {
     "none": None,
     "basin_hopping": BasinHopping(),
     "random_restarts": RandomRestarts(),

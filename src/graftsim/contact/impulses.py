@@ -105,35 +105,33 @@ class ImpulseLaw(ContactLaw):
         mu = scope.tap("contact.friction", rows(pair.friction, at.pair))
         target, delay = self._target(m, at, depth, before[:, 0], after_n, h)
         b = jnp.concatenate([(after_n - target)[:, None], after_t], -1)
-        # Contacts whose sides close fastest for their gap, where there are too many for all.
-        few = len(at.pair) > self.most
-        index = _least(b[:, 0], self.most) if few else None
-        signs = jnp.asarray(signs_of(at, len(free.X_0.r)), b.dtype)
-        softness = rows(pair.cfm, at.pair)
+        # Where there are too many for all: those that would close first.
+        index = _least(b[:, 0], self.most) if len(at.pair) > self.most else None
         pick = _picker(index)
-        found, signs = Contacts(*map(pick, found)), pick(signs.T).T
-        unroll = not few and straight(coupled(m.tree, at), 3)
-        unit = unit_impulses(free.articulated, found, signs, free.X_0, unroll)
-        softness = jnp.diag(jnp.repeat(pick(softness), 3))
+        signs = pick(jnp.asarray(signs_of(at, len(free.X_0.r)).T, b.dtype)).T
+        unroll = index is None and straight(coupled(m.tree, at), 3)
+        chosen = Contacts(*map(pick, found))
+        unit = unit_impulses(free.articulated, chosen, signs, free.X_0, unroll)
+        softness = jnp.diag(jnp.repeat(pick(rows(pair.cfm, at.pair)), 3))
         problem = Problem(unit.delassus() + softness, pick(b), pick(mu))
         method = self.method(unroll)
         solved = solve_contact(problem, pick(state.impulse), method)
         impulse = found_impulse = _put(index, solved, jnp.zeros_like(b))
-        scope.offer(
-            lambda: {
-                "contact.residual": _put(
-                    index, _left_open(problem, solved, method), jnp.maximum(-b[:, 0], 0.0)
-                )
-            }
-        )
+
+        def residuals() -> dict[str, Array]:
+            waiting = jnp.maximum(-b[:, 0], 0.0)
+            left = _left_open(problem, solved, method)
+            return {"contact.residual": _put(index, left, waiting)}
+
+        scope.offer(residuals)
         force_n = scope.tap("contact.force_n", impulse[:, 0] / h)
         force_t = scope.tap("contact.force_t", impulse[:, 1:] / h)
         impulse = h * jnp.concatenate([force_n[:, None], force_t], -1)
         # What networks add must not act where nothing touches.
         impulse = jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
         late = impulse * (1 - delay / h)[:, None]
-        pair_of = jnp.stack([pick(impulse).reshape(-1), pick(late).reshape(-1)], -1)
-        after = free.qd[:, None] + unit.respond(pair_of)
+        both = jnp.stack([pick(impulse).reshape(-1), pick(late).reshape(-1)], -1)
+        after = free.qd[:, None] + unit.respond(both)
         return after[:, 0], after[:, 1], jax.lax.stop_gradient(found_impulse)
 
     def rest(self, m: Model) -> Float[Array, "nc 3"]:

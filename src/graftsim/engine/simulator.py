@@ -180,12 +180,11 @@ class Simulator(eqx.Module):
         """
         if (controls is None) == (steps is None):
             raise ModelError("rollout needs either controls [steps, nu] or a number of steps.")
-        controls = (
-            # Zeros of NumPy cost a call less.
-            jnp.asarray(np.zeros((steps or 0, self.model.nu), state.q.dtype))
-            if controls is None
-            else jnp.asarray(controls, state.q.dtype)
-        )
+        if controls is None:
+            assert steps is not None
+            # Of NumPy: to make them in JAX takes longer than a hundred steps.
+            controls = jnp.asarray(np.zeros((steps, self.model.nu), state.q.dtype))
+        controls = jnp.asarray(controls, state.q.dtype)
         if controls.ndim != 2 or controls.shape[1] != self.model.nu:
             raise ModelError(
                 f"controls must have shape [steps, {self.model.nu}] "

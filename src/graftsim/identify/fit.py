@@ -80,20 +80,22 @@ def fit(
     compiled: Compiled | None = None
     point = Point(theta, np.zeros((0, 0)), np.inf, damping)
     stages = stages_of(problem) if start is None else [(problem.horizons[-1], False)]
-    searched = "none" if saved.point is None else "before the checkpoint"
+    searched = "none"
     if search is not None:
         # A long horizon is rough, which is what searches are for.
         stages = [s for s in stages if s[0] == problem.horizons[-1]]
-    if search is not None and saved.point is None:
-        windows = problem.windows(problem.train, problem.horizons[-1])
-        found = search_globally(problem, compile_windows(problem, windows), theta[None], search)
-        if np.isfinite(found.cost[0]):
-            theta = found.theta[0]
-        searched = summary(search, found)
+        stage_windows = problem.windows(problem.train, problem.horizons[-1])
+        compiled = compile_windows(problem, stage_windows)
+        searched = f"{type(search).__name__}: done before the checkpoint"
+        if saved.point is None:
+            found = search_globally(problem, compiled, theta[None], search)
+            searched = summary(search, found)
+            if np.isfinite(found.cost[0]):
+                theta = found.theta[0]
     for stage, (horizon, physics) in enumerate(stages):
         if stage < saved.stage:
             continue
-        if stage_windows is None or horizon != stages[stage - 1][0]:
+        if stage_windows is None or (stage > 0 and horizon != stages[stage - 1][0]):
             stage_windows = problem.windows(problem.train, horizon)
             compiled = compile_windows(problem, stage_windows)
         assert compiled is not None

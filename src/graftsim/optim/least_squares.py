@@ -107,31 +107,36 @@ def normal_equations(
     local: np.ndarray,
     b: Bounded,
 ) -> Normal:
-    """Gauss-Newton blocks of residuals [w, m], Jacobians [w, m, p], [w, m, s] and the priors."""
+    """Gauss-Newton blocks of residuals [w, m], Jacobians [w, m, p], [w, m, s] and the priors.
+
+    With further axes in front of all of them: many problems side by side.
+    """
     w_prior, w_local = b.prior_std**-2, b.local_std**-2
     # Products of matrices rather than einsum: these go through BLAS.
-    flat = J_t.reshape(r.size, J_t.shape[-1])
-    J_lT = np.swapaxes(J_l, 1, 2)
-    A = flat.T @ flat
+    lead, (w, m, p) = J_t.shape[:-3], J_t.shape[-3:]
+    flat = J_t.reshape(*lead, w * m, p)
+    flatT, J_lT = np.swapaxes(flat, -1, -2), np.swapaxes(J_l, -1, -2)
+    A = flatT @ flat
+    g = (flatT @ r.reshape(*lead, w * m, 1))[..., 0]
     return Normal(
-        g=flat.T @ r.reshape(-1) + w_prior * (theta - b.prior_mean),
+        g=g + w_prior * (theta - b.prior_mean),
         g_local=(J_lT @ r[..., None])[..., 0] + w_local * local,
         A=A + np.diag(w_prior),
-        B=np.swapaxes(J_lT @ J_t, 1, 2),
+        B=np.swapaxes(J_lT @ J_t, -1, -2),
         C=J_lT @ J_l + np.diag(w_local),
-        columns=np.diag(A).copy(),
+        columns=np.einsum("...pp->...p", A).copy(),
     )
 
 
 def inverse(C: np.ndarray) -> np.ndarray:
-    """Inverses of symmetric matrices [w, s, s] with positive diagonals.
+    """Inverses of symmetric matrices [..., s, s] with positive diagonals.
 
     In units of the diagonal, and lifted by rounding: of a window that runs away, all columns of the
     Jacobian point the same way.
     """
-    d = 1 / np.sqrt(np.maximum(np.einsum("wss->ws", C), 1e-300))
-    unit = C * d[:, :, None] * d[:, None, :] + 1e-14 * np.eye(C.shape[-1])
-    return np.linalg.inv(unit) * d[:, :, None] * d[:, None, :]
+    d = 1 / np.sqrt(np.maximum(np.einsum("...ss->...s", C), 1e-300))
+    unit = C * d[..., :, None] * d[..., None, :] + 1e-14 * np.eye(C.shape[-1])
+    return np.linalg.inv(unit) * d[..., :, None] * d[..., None, :]
 
 
 def reduced(n: Normal) -> tuple[np.ndarray, np.ndarray]:
@@ -156,7 +161,7 @@ def solve_step(
     With a penalty, `theta` is where the step starts.
     """
     p, s = n.A.shape[0], n.C.shape[-1]
-    C = n.C + damping * _diagonals(n.C)
+    C = n.C + damping * diagonals(n.C)
     if s:
         C_inv = inverse(C)
         BC = n.B @ C_inv
@@ -215,10 +220,7 @@ def levenberg_marquardt(
         scale = np.diag(n.A).copy()
         scale = scale if point.scale is None else np.maximum(scale, point.scale)
         scale = np.where(scale > 0, scale, 1.0)
-        outward = ((point.theta <= bounds.lower) & (n.g > 0)) | (
-            (point.theta >= bounds.upper) & (n.g < 0)
-        )
-        free = ~outward
+        free = ~pushed_outwards(n, point.theta, bounds)
         gradient = _gradient_size(n, scale, free, cost)
         if callback is not None:
             callback(point, gradient)
@@ -274,9 +276,15 @@ def _search(
     return replace(point, outcome="stalled")
 
 
-def _diagonals(C: np.ndarray) -> np.ndarray:
-    d = np.einsum("wss->ws", C)
-    return np.eye(C.shape[-1]) * np.where(d > 0, d, 1.0)[:, None, :]
+def diagonals(C: np.ndarray) -> np.ndarray:
+    """Diagonal parts of matrices [..., s, s], ones where they are zero."""
+    d = np.einsum("...ss->...s", C)
+    return np.eye(C.shape[-1]) * np.where(d > 0, d, 1.0)[..., None, :]
+
+
+def pushed_outwards(n: Normal, theta: np.ndarray, b: Bounded) -> np.ndarray:
+    """Parameters on a bound that the gradient pushes against."""
+    return ((theta <= b.lower) & (n.g > 0)) | ((theta >= b.upper) & (n.g < 0))
 
 
 def _gradient_size(n: Normal, scale: np.ndarray, free: np.ndarray, cost: float) -> float:

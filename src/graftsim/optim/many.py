@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftsim.optim.least_squares import Bounded, LevenbergMarquardt
+from graftsim.optim.least_squares import (
+    Bounded,
+    LevenbergMarquardt,
+    Normal,
+    diagonals,
+    inverse,
+    normal_equations,
+    pushed_outwards,
+)
 
 # theta [n, p], local [n, w, s] -> residuals [n, w, m], and Jacobians [n, w, m, p], [n, w, m, s].
 ManyResiduals = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -72,15 +80,17 @@ def minimise_many(
         r, J_t, J_l = (
             np.where(going[:, None, None, None], x, 0.0) for x in (r[..., None], J_t, J_l)
         )
-        system = _System(r[..., 0], J_t, J_l, theta, local, bounds)
-        scale = np.maximum(scale, system.diagonal)
-        small = _gradient(system, scale, cost) < options.gradient_tolerance
+        normal = normal_equations(r[..., 0], J_t, J_l, theta, local, bounds)
+        diagonal = np.einsum("npp->np", normal.A)
+        scale = np.maximum(scale, np.where(diagonal > 0, diagonal, 1.0))
+        free = ~pushed_outwards(normal, theta, bounds)
+        small = _gradient(normal, scale, free, cost) < options.gradient_tolerance
         outcome[going & small] = "converged"
         waiting = outcome == ""
         for _ in range(_TRIES):
             if not waiting.any():
                 break
-            step, local_step, predicted = system.step(damping, scale)
+            step, local_step, predicted = _step(normal, damping, scale, free)
             new = np.clip(theta + step, bounds.lower, bounds.upper)
             new_local = local + local_step
             new_cost = _cost(residuals(new, new_local), new, new_local, bounds)
@@ -124,72 +134,39 @@ def _hopeless(trace: list[np.ndarray]) -> np.ndarray:
     return behind & np.isfinite(before) & (now > (1 - _SHARE) * before)
 
 
-class _System:
-    """Gauss-Newton blocks of all starts: see `least_squares.Normal`."""
-
-    def __init__(
-        self,
-        r: np.ndarray,
-        J_t: np.ndarray,
-        J_l: np.ndarray,
-        theta: np.ndarray,
-        local: np.ndarray,
-        b: Bounded,
-    ) -> None:
-        n, _, _, p = J_t.shape
-        w_prior, w_local = b.prior_std**-2, b.local_std**-2
-        flat = J_t.reshape(n, -1, p)
-        turned = np.swapaxes(flat, 1, 2)
-        self.A = turned @ flat + np.diag(w_prior)
-        self.g = (turned @ r.reshape(n, -1, 1))[..., 0] + w_prior * (theta - b.prior_mean)
-        J_lT = np.swapaxes(J_l, 2, 3)
-        self.B = np.swapaxes(J_lT @ J_t, 2, 3)
-        self.C = J_lT @ J_l + np.diag(w_local)
-        self.g_local = (J_lT @ r[..., None])[..., 0] + w_local * local
-        diagonal = np.einsum("npp->np", self.A)
-        self.diagonal = np.where(diagonal > 0, diagonal, 1.0)
-        outward = ((theta <= b.lower) & (self.g > 0)) | ((theta >= b.upper) & (self.g < 0))
-        self.free = ~outward
-
-    def step(
-        self, damping: np.ndarray, scale: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Damped steps of theta [n, p] and local [n, w, s], and the decrease that each predicts."""
-        p, s = self.A.shape[-1], self.C.shape[-1]
-        S = self.A + damping[:, None, None] * scale[:, :, None] * np.eye(p)
-        rhs = -self.g
-        inner = np.zeros_like(self.C)
-        if s:
-            d = np.einsum("nwss->nws", self.C)
-            d = np.where(d > 0, d, 1.0)
-            C = self.C + damping[:, None, None, None] * d[..., None] * np.eye(s)
-            root = 1 / np.sqrt(np.einsum("nwss->nws", C))
-            unit = C * root[..., None] * root[..., None, :] + 1e-14 * np.eye(s)
-            inner = np.linalg.inv(unit) * root[..., None] * root[..., None, :]
-            BC = self.B @ inner
-            S = S - np.sum(BC @ np.swapaxes(self.B, 2, 3), 1)
-            rhs = rhs + np.einsum("nwps,nws->np", BC, self.g_local)
-        # In units of the scale; parameters that are held keep their place.
-        root = np.sqrt(scale)
-        free = self.free[:, :, None] & self.free[:, None, :]
-        unit = np.where(free, S / (root[:, :, None] * root[:, None, :]), 0.0)
-        unit = unit + np.where(self.free, 1e-14, 1.0)[:, :, None] * np.eye(p)
-        step = np.linalg.solve(unit, np.where(self.free, rhs / root, 0.0)[..., None])[..., 0] / root
-        local = np.einsum("nwst,nwt->nws", inner, -self.g_local - np.einsum(
-            "nwps,np->nws", self.B, step
-        ))  # fmt: skip
-        quadratic = np.einsum("np,npq,nq->n", step, self.A, step)
-        quadratic += np.einsum("nws,nwst,nwt->n", local, self.C, local)
-        quadratic += 2 * np.einsum("np,nwps,nws->n", step, self.B, local)
-        linear = np.sum(self.g * step, -1) + np.sum(self.g_local * local, (1, 2))
-        return step, local, -(linear + 0.5 * quadratic)
+def _step(
+    n: Normal, damping: np.ndarray, scale: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Damped steps of theta [n, p] and local [n, w, s], and the decrease that each predicts."""
+    p = n.A.shape[-1]
+    S = n.A + damping[:, None, None] * scale[:, :, None] * np.eye(p)
+    rhs = -n.g
+    C_inv = np.zeros_like(n.C)
+    if n.C.shape[-1]:
+        C_inv = inverse(n.C + damping[:, None, None, None] * diagonals(n.C))
+        BC = n.B @ C_inv
+        S = S - np.sum(BC @ np.swapaxes(n.B, 2, 3), 1)
+        rhs = rhs + np.einsum("nwps,nws->np", BC, n.g_local)
+    # In units of the scale; parameters that are held keep their place.
+    root = np.sqrt(scale)
+    inside = free[:, :, None] & free[:, None, :]
+    unit = np.where(inside, S / (root[:, :, None] * root[:, None, :]), 0.0)
+    unit = unit + np.where(free, 1e-14, 1.0)[:, :, None] * np.eye(p)
+    step = np.linalg.solve(unit, np.where(free, rhs / root, 0.0)[..., None])[..., 0] / root
+    own = -n.g_local - np.einsum("nwps,np->nws", n.B, step)
+    local = np.einsum("nwst,nwt->nws", C_inv, own)
+    quadratic = np.einsum("np,npq,nq->n", step, n.A, step)
+    quadratic += np.einsum("nws,nwst,nwt->n", local, n.C, local)
+    quadratic += 2 * np.einsum("np,nwps,nws->n", step, n.B, local)
+    linear = np.sum(n.g * step, -1) + np.sum(n.g_local * local, (1, 2))
+    return step, local, -(linear + 0.5 * quadratic)
 
 
-def _gradient(system: _System, scale: np.ndarray, cost: np.ndarray) -> np.ndarray:
+def _gradient(n: Normal, scale: np.ndarray, free: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """Largest cosine between a start's residual and a column of its Jacobian."""
     size = np.sqrt(np.maximum(2 * cost, 1e-300))
-    g = np.where(system.free, np.abs(system.g) / np.sqrt(scale), 0.0).max(-1, initial=0.0)
-    d = np.sqrt(np.maximum(np.einsum("nwss->nws", system.C), 1e-300))
-    local = (np.abs(system.g_local) / d).max((1, 2), initial=0.0)
+    g = np.where(free, np.abs(n.g) / np.sqrt(scale), 0.0).max(-1, initial=0.0)
+    d = np.sqrt(np.maximum(np.einsum("nwss->nws", n.C), 1e-300))
+    local = (np.abs(n.g_local) / d).max((1, 2), initial=0.0)
     with np.errstate(invalid="ignore"):
         return np.maximum(g, local) / size
