@@ -5,8 +5,8 @@
 Scenes: a five-link chain that falls on a floor (50 sweeps), the A1 quadruped standing and trotting
 on four feet, one simulation and 1024 side by side, and a row of 16 discs (31 contacts) by the
 linear complementarity law. MuJoCo simulates the model that `write_mjcf` makes of ours, with its
-own contact model. Numbers are microseconds a step, the best of several tries; float32, but for the
-row of discs.
+own contact model. Numbers are microseconds a step, the best of TRIES on both sides; float32, but
+for the row of discs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ import numpy as np
 import graftsim as gs
 from graftsim import kernels
 
+# Calls take milliseconds, and five of them still scatter by ten percent on a shared machine.
+TRIES = 30
 LEGS = ("FR", "FL", "RR", "RL")
 
 
-def best(f: Callable[[], Any], tries: int = 5) -> float:
+def best(f: Callable[[], Any], tries: int = TRIES) -> float:
     """Seconds of the quickest call, after one that compiles."""
     jax.block_until_ready(f())
     times = []
@@ -103,7 +105,7 @@ def discs(n: int) -> gs.Model:
 
 
 def mujoco_step(model: gs.Model, q: np.ndarray, qd: np.ndarray, dt: float, steps: int) -> float:
-    """Seconds of an `mj_step`, the mean over the same motion; the best of five."""
+    """Seconds of an `mj_step`, the mean over the same motion; the best of TRIES."""
     import mujoco
 
     with tempfile.TemporaryDirectory() as folder:
@@ -113,7 +115,7 @@ def mujoco_step(model: gs.Model, q: np.ndarray, qd: np.ndarray, dt: float, steps
     mj.opt.timestep = dt
     data = mujoco.MjData(mj)
     times = []
-    for _ in range(5):
+    for _ in range(TRIES):
         mujoco.mj_resetData(mj, data)
         data.qpos[:], data.qvel[:] = q, qd
         began = time.perf_counter()
