@@ -84,10 +84,10 @@ def result(**changes) -> Result:
         for c in channels
     )
     rows = (
-        ("joint.damping[shoulder]", "N m s/rad", 0.01, 0.05031, 0.0011, "ok"),
-        ('joint.damping[elbow <"left"> & co]', "N m s/rad", 0.01, 0.0502, 0.0008, "ok"),
-        ("link.mass[lower]", "kg", 0.7, 1.0312, 0.021, "ok"),
-        ("link.com[lower].z", "m", -0.25, -0.2481, 0.0047, "ok"),
+        ("joint.damping[shoulder]", "N m s/rad", 0.01, 0.05031, 0.0011, "identified"),
+        ('joint.damping[elbow <"left"> & co]', "N m s/rad", 0.01, 0.0502, 0.0008, "identified"),
+        ("link.mass[lower]", "kg", 0.7, 1.0312, 0.021, "identified"),
+        ("link.com[lower].z", "m", -0.25, -0.2481, 0.0047, "identified"),
         ("link.inertia[lower].xx", "kg m^2", 0.02, 0.0213, 0.0052, "weakly determined"),
         ("link.inertia[lower].zz", "kg m^2", 1e-4, 1.0e-4, np.inf, "not determined by the data"),
         ("joint.friction[shoulder]", "N m", 0.02, 2.1e-6, 1.4e-5, "at its lower bound 0"),

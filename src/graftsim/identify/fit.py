@@ -15,10 +15,12 @@ from graftsim.identify.checkpoint import Checkpoint
 from graftsim.identify.grafted import summarise
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled, as_data
-from graftsim.identify.result import Iteration, ParameterRow, Result
+from graftsim.identify.result import Iteration, Result
 from graftsim.identify.search import Search, summary
 from graftsim.identify.search import search as search_globally
 from graftsim.identify.solve import solve
+from graftsim.identify.spread import between_recordings
+from graftsim.identify.verdicts import parameter_rows
 from graftsim.identify.windows import Windows
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.least_squares import LevenbergMarquardt, Point
@@ -216,7 +218,9 @@ def _result(
     gradient_ = np.einsum("wmp,wm->p", J_t, r)
     held = ((theta <= p.lower) & (gradient_ >= 0)) | ((theta >= p.upper) & (gradient_ <= 0))
     held |= np.abs(J_t).max((0, 1)) == 0
-    info = diagnose.information(r, J_t, J_l, theta, point.local, bounds, held)
+    info = diagnose.information(
+        r, J_t, J_l, theta, point.local, bounds, held, problem.layouts(windows)
+    )
     size = np.maximum(np.abs(theta), np.abs(p.start))
     size = np.where(size > 0, size, 1.0)
     weak = diagnose.weak_directions(p.names, theta, size, info, held | ~p.physical)
@@ -225,8 +229,13 @@ def _result(
     judged = judge.judge(problem, fitted, windows, point.local, physics)
     grafts = summarise(problem, fitted, windows, info.covariance)
     known = np.flatnonzero(p.physical)
-    rows = _rows(problem, theta, info, held)
-    warnings = judge.warnings(problem, point, info, rows, judged, fitted.simulator.model)
+    own = np.flatnonzero(p.physical & ~held)
+    spread = between_recordings(
+        windows.recording, r, J_t[..., own], J_l, theta[own], point.local, bounds.only(own),
+        np.sqrt(np.diag(info.covariance)[own]), info.variance_ratio,
+    )  # fmt: skip
+    rows = parameter_rows(problem, theta, info, held, spread)
+    warnings = judge.warnings(problem, point, info, rows, judged, fitted.simulator.model, spread)
     return Result(
         outcome=point.outcome,
         parameters=rows,
@@ -240,6 +249,7 @@ def _result(
         physics=judged.physics,
         weak=weak,
         warnings=warnings,
+        lack=info.lack,
         start=problem.simulator,
         simulator=fitted.simulator,
         seconds=time.perf_counter() - began,
@@ -255,27 +265,3 @@ def _result(
         },
         command=command,
     )
-
-
-def _rows(
-    problem: Problem, theta: np.ndarray, info: diagnose.Information, held: np.ndarray
-) -> tuple[ParameterRow, ...]:
-    p, rows = problem.parameters, []
-    for i in np.flatnonzero(p.physical):
-        name = p.names[i]
-        std = float(np.sqrt(info.covariance[i, i])) if not held[i] else float("nan")
-        low, high = diagnose.interval(theta[i], std)
-        if theta[i] <= p.lower[i] or theta[i] >= p.upper[i]:
-            status = "on its bound"
-        elif held[i]:
-            status = "no effect at the solution"
-        elif std > diagnose.WEAK * max(abs(theta[i]), 1e-300):
-            status = "hardly determined"
-        else:
-            status = "ok"
-        rows.append(
-            ParameterRow(
-                name, p.units[i], float(p.start[i]), float(theta[i]), std, low, high, status
-            )
-        )
-    return tuple(rows)

@@ -20,6 +20,8 @@ from graftsim.identify.parameters import Setup
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import ErrorRow, ParameterRow, Replay, Trace
 from graftsim.identify.sensors import mismatch, unit
+from graftsim.identify.spread import Spread, disagree
+from graftsim.identify.verdicts import ON_BOUND, WITHOUT_EFFECT
 from graftsim.identify.windows import Windows, unmeasured
 from graftsim.model import checks
 from graftsim.model.model import Model
@@ -318,6 +320,7 @@ def warnings(
     rows: tuple[ParameterRow, ...],
     judged: Judged,
     fitted: Model,
+    spread: Spread | None = None,
 ) -> tuple[str, ...]:
     """What a careful engineer would say about this fit, in sentences."""
     said: list[str] = []
@@ -330,13 +333,10 @@ def warnings(
             "Derivatives overflow at these numbers, so there are no intervals: shorten the windows "
             "or the step."
         )
-    size = float(np.sqrt(info.variance_ratio))
-    if size > 3:
-        said.append(
-            f"What the model leaves is {size:.1f} times the sensor noise: it lacks an effect, or "
-            "the noise is underestimated. Intervals are widened for it, yet none covers what a "
-            "wrong model leaves out."
-        )
+    if info.lack.verdict == "clear":
+        said.append(info.lack.text)
+    if spread is not None:
+        said += _disagreements(spread, rows)
     law = problem.simulator.contact
     impulsive = law is not None and law.impulsive
     if judged.step_error > STEP_ERROR:
@@ -347,9 +347,9 @@ def warnings(
         )
     said += _impossible(fitted)
     for row in rows:
-        if row.status == "on its bound":
+        if row.status == ON_BOUND:
             said.append(f"{row.name} ended on its bound, {row.value:.6g} {row.unit}.")
-        elif row.status == "no effect at the solution":
+        elif row.status == WITHOUT_EFFECT:
             said.append(f"{row.name} has no effect at the solution.")
     for e in judged.errors:
         if np.isfinite(e.heldout_after) and not e.heldout_after <= 1.02 * e.heldout_before:
@@ -367,6 +367,17 @@ def warnings(
         kept = [n for n in recording.notes if not n.startswith("columns not read")]
         said += [f"{recording.name}: {note}" for note in kept]
     return tuple(dict.fromkeys(said))
+
+
+def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
+    """Parameters of which recordings tell different things."""
+    free = [r for r in rows if np.isfinite(r.std)]
+    return [
+        f"{row.name} differs between recordings, by ±{row.between:.2g} {row.unit} (one standard "
+        f"deviation; chance alone: p = {p:.1g}). Its interval is that of their mean."
+        for row, p, differ in zip(free, spread.p, disagree(spread), strict=True)
+        if differ
+    ]
 
 
 def _impossible(model: Model) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.domains import Domain
+from graftsim.identify.lack_of_fit import Layout, layout_of
 from graftsim.identify.noise import estimate_noise
 from graftsim.identify.parameters import Custom, Parameters, Setup, default_domain
 from graftsim.identify.residuals import residual_width
@@ -179,6 +180,16 @@ class Problem:
             once=self.fit_initial,
         )
 
+    def layouts(self, windows: Windows) -> tuple[Layout, ...]:
+        """Where the residuals of each channel lie in the row of a window."""
+        specs, widths = self.setup.sensors.specs, residual_width(self.setup)
+        return layout_of(
+            [
+                (s.channel, time.shape[1], width, s.channel in self.noise_given)
+                for s, time, width in zip(specs, windows.time, widths, strict=True)
+            ]
+        )
+
     def _interval(self) -> float:
         name = self.setup.sensors.specs[0].channel
         return next(r[name].interval for r in self.recordings if name in r)
@@ -190,6 +201,7 @@ class Problem:
 
     def _noise(self, given: dict[str, float]) -> list[np.ndarray]:
         sigma = []
+        self.noise_given = frozenset(given)
         widths = residual_width(self.setup)
         for spec, width in zip(self.setup.sensors.specs, widths, strict=True):
             if spec.channel in given:

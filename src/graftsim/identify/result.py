@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.engine.simulator import Simulator
+from graftsim.identify.lack_of_fit import LackOfFit
 from graftsim.model.model import Model
 
 # Half-width of a 95 % interval in standard deviations.
@@ -18,7 +19,12 @@ QUANTILE = 1.959963984540054
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """One fitted number. `low`, `high`: 95 % interval; `status`: "ok" or what is wrong in words."""
+    """One fitted number. `low`, `high`: 95 % interval.
+
+    `status`: "identified", "weak", "not identifiable", "from its prior", "on its bound" or "without
+    effect". `between`: its standard deviation between recordings beyond what noise explains; NaN of
+    one recording, or where single ones do not determine it.
+    """
 
     name: str
     unit: str
@@ -27,7 +33,8 @@ class ParameterRow:
     std: float
     low: float
     high: float
-    status: str = "ok"
+    status: str = "identified"
+    between: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -162,11 +169,13 @@ class Result:
     grafts: tuple[GraftSummary, ...] = ()
     # With grafts and parameters: the errors when the parameters alone are fitted.
     physics: tuple[ErrorRow, ...] = ()
+    # What the residuals say of the model.
+    lack: LackOfFit | None = None
 
     def __str__(self) -> str:
         rows = [
             f"{r.name:<32} {r.start:>12.5g} -> {r.value:>12.6g}  +- {QUANTILE * r.std:<10.2g} "
-            f"{r.unit}{'' if r.status == 'ok' else f' ({r.status})'}"
+            f"{r.unit}{'' if r.status == 'identified' else f' ({r.status})'}"
             for r in self.parameters
         ]
         rows += [
@@ -209,6 +218,10 @@ class Result:
             "physics": [vars(r) for r in self.physics],
             "grafts": [plain(g) for g in self.grafts],
             "weak": [vars(r) for r in self.weak],
+            "lack of fit": None
+            if self.lack is None
+            else plain(self.lack) | {"text": self.lack.text},
+            "covariance": self.covariance.tolist(),
             "warnings": list(self.warnings),
             "iterations": len(self.history),
         }

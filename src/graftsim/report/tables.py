@@ -41,7 +41,7 @@ def parameters(rows: tuple[ParameterRow, ...]) -> list[dict[str, Any]]:
                 "interval": interval if known else "not determined",
                 "relative": _plus_minus(relative(r)) if known else NONE,
                 "bar": bar(r),
-                "ok": r.status == "ok",
+                "ok": r.status == "identified",
                 "status": r.status,
             }
         )
