@@ -1,5 +1,6 @@
 """Identification: from recordings and a simulator to parameters with evidence."""
 
+from graftsim.identify.bootstrap import Bootstrap
 from graftsim.identify.discover import discover
 from graftsim.identify.domains import Bounds, Domain, Positive, Prior, Unbounded
 from graftsim.identify.findings import Discovery
@@ -18,6 +19,7 @@ __all__ = [
     "LBFGS",
     "Adam",
     "BasinHopping",
+    "Bootstrap",
     "Bounds",
     "Criteria",
     "Custom",

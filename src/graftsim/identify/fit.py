@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from graftsim.errors import ProblemError, suggest
-from graftsim.identify import diagnose, gradient, judge
+from graftsim.identify import gradient, judge
+from graftsim.identify.bootstrap import Bootstrap
+from graftsim.identify.certainty import certainty, check_names
 from graftsim.identify.checkpoint import Checkpoint
 from graftsim.identify.grafted import summarise
 from graftsim.identify.problem import Problem
@@ -19,8 +21,6 @@ from graftsim.identify.result import Iteration, Result
 from graftsim.identify.search import Search, summary
 from graftsim.identify.search import search as search_globally
 from graftsim.identify.solve import solve
-from graftsim.identify.spread import between_recordings
-from graftsim.identify.verdicts import parameter_rows
 from graftsim.identify.windows import Windows
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.least_squares import LevenbergMarquardt, Point
@@ -50,6 +50,8 @@ def fit(
     zero: np.ndarray | None = None,
     alone: np.ndarray | None = None,
     search: Search | None = None,
+    bootstrap: Bootstrap | None = None,
+    profiles: Sequence[str] = (),
     command: str = "",
 ) -> Result:
     """Fit the free parameters of a problem and the weights of its grafts, on growing horizons.
@@ -66,6 +68,8 @@ def fit(
     search: `BasinHopping(...)`, `RandomRestarts(...)` or `DifferentialEvolution(...)`, from many
     points within the bounds at once, before the fit goes on from the best of them; it replaces the
     growing horizons.
+    bootstrap: refit to resampled windows or recordings, and take the intervals from there.
+    profiles: names of parameters whose profile likelihood is wanted, "weak" for all that are weak.
     checkpoint: a file that is written after each iteration and resumed from if it is there and of
     the same problem. progress(iteration, stage, stages) runs after each iteration.
 
@@ -73,6 +77,7 @@ def fit(
     simulated; a checkpoint of another problem.
     """
     solver = choose_solver(local, problem, sparsity)
+    check_names(problem, profiles)
     began = time.perf_counter()
     damping = solver.damping if isinstance(solver, LevenbergMarquardt) else 0.0
     saved = Checkpoint(checkpoint, problem)
@@ -135,7 +140,7 @@ def fit(
     alone = alone if problem.grafted else None
     return _result(
         problem, stage_windows, compiled, point, history, began, command, solver, sparsity, alone,
-        searched,
+        searched, bootstrap, profiles,
     )  # fmt: skip
 
 
@@ -210,46 +215,37 @@ def _result(
     sparsity: SparseGroupLasso | None,
     alone: np.ndarray | None,
     searched: str,
+    resample: Bootstrap | None,
+    profiled: Sequence[str],
 ) -> Result:
-    p = problem.parameters
     theta = point.theta
-    r, J_t, J_l = compiled.jacobian(theta, point.local)
-    bounds = problem.bounds_of(theta)
-    gradient_ = np.einsum("wmp,wm->p", J_t, r)
-    held = ((theta <= p.lower) & (gradient_ >= 0)) | ((theta >= p.upper) & (gradient_ <= 0))
-    held |= np.abs(J_t).max((0, 1)) == 0
-    info = diagnose.information(
-        r, J_t, J_l, theta, point.local, bounds, held, problem.layouts(windows)
-    )
-    size = np.maximum(np.abs(theta), np.abs(p.start))
-    size = np.where(size > 0, size, 1.0)
-    weak = diagnose.weak_directions(p.names, theta, size, info, held | ~p.physical)
+    known = certainty(problem, windows, compiled, point, resample, profiled)
+    info = known.info
     fitted = problem.setup_at(theta)
     physics = None if alone is None else problem.setup_at(alone)
     judged = judge.judge(problem, fitted, windows, point.local, physics)
-    grafts = summarise(problem, fitted, windows, info.covariance)
-    known = np.flatnonzero(p.physical)
-    own = np.flatnonzero(p.physical & ~held)
-    spread = between_recordings(
-        windows.recording, r, J_t[..., own], J_l, theta[own], point.local, bounds.only(own),
-        np.sqrt(np.diag(info.covariance)[own]), info.variance_ratio,
-    )  # fmt: skip
-    rows = parameter_rows(problem, theta, info, held, spread)
-    warnings = judge.warnings(problem, point, info, rows, judged, fitted.simulator.model, spread)
+    physical = np.flatnonzero(problem.parameters.physical)
+    replicas, intervals = np.zeros((0, len(physical))), info.method
+    if (drawn := known.resampled) is not None:
+        replicas = drawn.theta[:, physical]
+        intervals = f"bootstrap, {len(drawn.theta)} replicas of {drawn.blocks} blocks"
+        intervals += f", {drawn.lost} lost" if drawn.lost else ""
     return Result(
         outcome=point.outcome,
-        parameters=rows,
+        parameters=known.rows,
         errors=judged.errors,
         traces=judged.traces,
         replays=judged.replays,
         history=tuple(history),
-        covariance=info.covariance[np.ix_(known, known)],
+        covariance=info.covariance[np.ix_(physical, physical)],
         theta=theta,
-        grafts=grafts,
+        grafts=summarise(problem, fitted, windows, info.covariance),
         physics=judged.physics,
-        weak=weak,
-        warnings=warnings,
+        weak=known.weak,
+        warnings=judge.warnings(problem, point, known, judged, fitted.simulator.model),
         lack=info.lack,
+        profiles=known.profiles,
+        replicas=replicas,
         start=problem.simulator,
         simulator=fitted.simulator,
         seconds=time.perf_counter() - began,
@@ -259,7 +255,7 @@ def _result(
             "solver": str(solver),
             "windows": len(windows),
             "samples": int(sum(m.sum() for m in windows.mask)),
-            "covariance": info.method,
+            "covariance": intervals,
             "sparsity": str(sparsity) if sparsity else "none",
             "residual over noise": float(np.sqrt(info.variance_ratio)),
         },

@@ -15,7 +15,7 @@ from graftsim.engine.backend import common_patterns
 from graftsim.engine.integrators import RungeKutta4
 from graftsim.errors import ModelError
 from graftsim.identify import residuals
-from graftsim.identify.diagnose import Information
+from graftsim.identify.certainty import Certainty
 from graftsim.identify.parameters import Setup
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import ErrorRow, ParameterRow, Replay, Trace
@@ -33,6 +33,8 @@ REPLAYS = 3
 STEP_WINDOWS = 4
 # So many times the sensor noise halving the step may change, before it is worth saying.
 STEP_ERROR = 1.0
+# Fewer blocks than this say little about how blocks vary.
+FEW_BLOCKS = 10
 
 
 class Judged(NamedTuple):
@@ -316,13 +318,12 @@ def _replays(
 def warnings(
     problem: Problem,
     point: Point,
-    info: Information,
-    rows: tuple[ParameterRow, ...],
+    known: Certainty,
     judged: Judged,
     fitted: Model,
-    spread: Spread | None = None,
 ) -> tuple[str, ...]:
     """What a careful engineer would say about this fit, in sentences."""
+    info, rows = known.info, known.rows
     said: list[str] = []
     if point.outcome == "iteration limit":
         said.append("The solver reached its limit of iterations before it converged.")
@@ -335,8 +336,13 @@ def warnings(
         )
     if info.lack.verdict == "clear":
         said.append(info.lack.text)
-    if spread is not None:
-        said += _disagreements(spread, rows)
+    if known.spread is not None:
+        said += _disagreements(known.spread, rows)
+    drawn = known.resampled
+    if drawn is not None and drawn.lost:
+        said.append(f"{drawn.lost} replicas of the bootstrap could not be simulated.")
+    if drawn is not None and drawn.blocks < FEW_BLOCKS:
+        said.append(f"The bootstrap drew from {drawn.blocks} blocks only: its intervals are rough.")
     law = problem.simulator.contact
     impulsive = law is not None and law.impulsive
     if judged.step_error > STEP_ERROR:

@@ -146,6 +146,21 @@ class WeakDirection:
     weights: dict[str, float]
 
 
+@dataclass(frozen=True)
+class Profile:
+    """Rise [n] of the cost over values [n] of a parameter; `limit` is the rise at the ends of the
+    95 % interval from `low` to `high`, which are infinite where it is open within the values.
+    """
+
+    name: str
+    unit: str
+    values: np.ndarray
+    rise: np.ndarray
+    limit: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, repr=False)
 class Result:
     """Outcome of a fit. `outcome`: "converged", "iteration limit", "stalled" or "non-finite"."""
@@ -171,6 +186,9 @@ class Result:
     physics: tuple[ErrorRow, ...] = ()
     # What the residuals say of the model.
     lack: LackOfFit | None = None
+    profiles: tuple[Profile, ...] = ()
+    # Parameters of each replica [n, p] of a bootstrap, as `parameters`; empty without one.
+    replicas: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __str__(self) -> str:
         rows = [
@@ -221,6 +239,7 @@ class Result:
             "lack of fit": None
             if self.lack is None
             else plain(self.lack) | {"text": self.lack.text},
+            "profiles": [plain(q) for q in self.profiles],
             "covariance": self.covariance.tolist(),
             "warnings": list(self.warnings),
             "iterations": len(self.history),

@@ -38,7 +38,7 @@ def parameter_rows(
         between[free] = spread.tau
         wider = disagree(spread)
         std[free[wider]] = np.fmax(std[free[wider]], spread.mean_std[wider])
-    for i in np.flatnonzero(p.physical):
+    for i in np.flatnonzero(p.physical).tolist():
         low, high = interval(theta[i], std[i])
         rows.append(
             ParameterRow(

@@ -1,0 +1,109 @@
+"""How well a fit's numbers are known: covariance, recordings compared, bootstrap, profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from graftsim.errors import ProblemError, suggest
+from graftsim.identify import diagnose
+from graftsim.identify.bootstrap import Bootstrap, Resampled, bootstrap
+from graftsim.identify.problem import Problem
+from graftsim.identify.profile import Profile, profile
+from graftsim.identify.residuals import Compiled
+from graftsim.identify.result import ParameterRow, WeakDirection
+from graftsim.identify.spread import Spread, between_recordings
+from graftsim.identify.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, parameter_rows
+from graftsim.identify.windows import Windows
+from graftsim.optim.least_squares import Point
+
+# Instead of a name: every parameter that is weak, or not identifiable.
+WEAK = "weak"
+
+
+class Certainty(NamedTuple):
+    """All that is known about the numbers of a fit."""
+
+    info: diagnose.Information
+    rows: tuple[ParameterRow, ...]
+    weak: tuple[WeakDirection, ...]
+    spread: Spread | None
+    resampled: Resampled | None
+    profiles: tuple[Profile, ...]
+
+
+def certainty(
+    problem: Problem,
+    windows: Windows,
+    compiled: Compiled,
+    point: Point,
+    resample: Bootstrap | None = None,
+    profiled: Sequence[str] = (),
+) -> Certainty:
+    """What the windows say about theta at the end of a fit."""
+    p, theta = problem.parameters, point.theta
+    r, J_t, J_l = compiled.jacobian(theta, point.local)
+    bounds = problem.bounds_of(theta)
+    gradient = np.einsum("wmp,wm->p", J_t, r)
+    held = ((theta <= p.lower) & (gradient >= 0)) | ((theta >= p.upper) & (gradient <= 0))
+    held |= np.abs(J_t).max((0, 1)) == 0
+    info = diagnose.information(
+        r, J_t, J_l, theta, point.local, bounds, held, problem.layouts(windows)
+    )
+    size = np.maximum(np.abs(theta), np.abs(p.start))
+    size = np.where(size > 0, size, 1.0)
+    weak = diagnose.weak_directions(p.names, theta, size, info, held | ~p.physical)
+    own = np.flatnonzero(p.physical & ~held)
+    spread = between_recordings(
+        windows.recording, r, J_t[..., own], J_l, theta[own], point.local, bounds.only(own),
+        np.sqrt(np.diag(info.covariance)[own]), info.variance_ratio,
+    )  # fmt: skip
+    rows = parameter_rows(problem, theta, info, held, spread)
+    resampled = None
+    if resample is not None:
+        resampled = bootstrap(problem, compiled, windows.recording, theta, point.local, resample)
+        rows = _from_replicas(problem, rows, resampled)
+    profiles = tuple(
+        profile(problem, compiled, point, info.covariance, i, max(info.lack.widened, 1.0))
+        for i in _chosen(problem, rows, profiled)
+    )
+    return Certainty(info, rows, weak, spread, resampled, profiles)
+
+
+def check_names(problem: Problem, profiled: Sequence[str]) -> None:
+    """Raises ProblemError: a profile of what is not a parameter of the fit."""
+    known = np.array(problem.parameters.names)[problem.parameters.physical].tolist()
+    for name in profiled:
+        if name != WEAK and name not in known:
+            raise ProblemError(f"profile of '{name}'. {suggest(name, (WEAK, *known))}")
+
+
+def _chosen(problem: Problem, rows: Sequence[ParameterRow], profiled: Sequence[str]) -> list[int]:
+    names = list(problem.parameters.names)
+    wanted = [n for n in profiled if n != WEAK]
+    if WEAK in profiled:
+        wanted += [r.name for r in rows if r.status in (WEAKLY, UNIDENTIFIABLE, FROM_PRIOR)]
+    return [names.index(n) for n in dict.fromkeys(wanted)]
+
+
+def _from_replicas(
+    problem: Problem, rows: Sequence[ParameterRow], resampled: Resampled
+) -> tuple[ParameterRow, ...]:
+    """Rows with the intervals of the replicas, which tell something of parameters on bounds too.
+
+    A refit does not move along what the data do not know, so there its interval only adds.
+    """
+    std = resampled.std()
+    found = []
+    physical = np.flatnonzero(problem.parameters.physical).tolist()
+    for i, row in zip(physical, rows, strict=True):
+        low, high = resampled.interval(i)
+        spread = float(std[i])
+        if row.status in (WEAKLY, UNIDENTIFIABLE, FROM_PRIOR):
+            low, high = min(low, row.low), max(high, row.high)
+            spread = max(spread, row.std)
+        found.append(replace(row, std=spread, low=low, high=high))
+    return tuple(found)
