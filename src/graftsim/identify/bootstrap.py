@@ -7,15 +7,19 @@ that errors are small: intervals are the 2.5 and 97.5 % points of the refits, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from graftsim.errors import ProblemError
+from graftsim.identify import programs
+from graftsim.identify.lost import Part
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled
-from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.identify.tasks import Pool
+from graftsim.optim.least_squares import LevenbergMarquardt, Point
 from graftsim.optim.many import Many, minimise_many
 
 # Replicas that are solved together.
@@ -48,6 +52,10 @@ class Resampled:
         tails = np.quantile(self.theta[:, i], [(1 - level) / 2, (1 + level) / 2])
         low, high = middle + stretch * (tails - middle)
         return float(low), float(high)
+
+    def __str__(self) -> str:
+        lost = f", {self.lost} lost" if self.lost else ""
+        return f"bootstrap, {len(self.theta)} replicas of {self.blocks} blocks{lost}"
 
     def std(self) -> np.ndarray:
         """Standard deviations [p]."""
@@ -112,18 +120,24 @@ def refit(
     return found._replace(theta=embed(found.theta))
 
 
+def some_replicas(problem: Problem, item: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """A task: refits from `theta`, `local` with `weights` [n, w] of windows of a `horizon`."""
+    compiled = programs.compiled(problem, float(item["horizon"]), item["kept"])
+    found = refit(problem, compiled, item["theta"], item["local"], item["weights"])
+    return {"theta": found.theta, "cost": found.cost}
+
+
 def bootstrap(
-    problem: Problem,
-    compiled: Compiled,
-    names: Sequence[str],
-    theta: np.ndarray,
-    local: np.ndarray,
-    options: Bootstrap,
+    problem: Problem, part: Part, point: Point, options: Bootstrap, pool: Pool
 ) -> Resampled:
-    """Refits of resampled windows, whose recordings are `names`, from the solution theta, local."""
-    weights, blocks = draw_weights(names, options)
-    parts = np.split(weights, np.arange(CHUNK, len(weights), CHUNK))
-    found = [refit(problem, compiled, theta, local, part) for part in parts]
-    drawn = np.concatenate([f.theta for f in found])
-    ended = np.concatenate([np.isfinite(f.cost) for f in found])
+    """Refits of resampled windows, from the solution; each task of the pool takes a few of them."""
+    weights, blocks = draw_weights(part.windows.recording, options)
+    common = {
+        "horizon": part.horizon, "kept": part.chosen, "theta": point.theta, "local": point.local,
+    }  # fmt: skip
+    chunks = np.split(weights, np.arange(CHUNK, len(weights), CHUNK))
+    items = [common | {"weights": chunk} for chunk in chunks]
+    found = pool.map(some_replicas, problem, items, "bootstrap")
+    drawn, cost = (np.concatenate([f[k] for f in found]) for k in ("theta", "cost"))
+    ended = np.isfinite(cost)
     return Resampled(drawn[ended], int((~ended).sum()), blocks)

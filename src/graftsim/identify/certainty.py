@@ -11,13 +11,13 @@ import numpy as np
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify import diagnose
 from graftsim.identify.bootstrap import Bootstrap, Resampled, bootstrap
+from graftsim.identify.lost import Part
 from graftsim.identify.problem import Problem
 from graftsim.identify.profile import Profile, profile
-from graftsim.identify.residuals import Compiled
 from graftsim.identify.result import ParameterRow, WeakDirection
 from graftsim.identify.spread import Spread, between_recordings
+from graftsim.identify.tasks import Pool
 from graftsim.identify.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, parameter_rows
-from graftsim.identify.windows import Windows
 from graftsim.optim.least_squares import Point
 
 # Instead of a name: every parameter that is weak, or not identifiable.
@@ -37,14 +37,14 @@ class Certainty(NamedTuple):
 
 def certainty(
     problem: Problem,
-    windows: Windows,
-    compiled: Compiled,
+    part: Part,
     point: Point,
     resample: Bootstrap | None = None,
     profiled: Sequence[str] = (),
+    pool: Pool | None = None,
 ) -> Certainty:
-    """What the windows say about theta at the end of a fit."""
-    p, theta = problem.parameters, point.theta
+    """What the windows say about theta at the end of a fit; replicas run on a pool."""
+    p, theta, windows, compiled = problem.parameters, point.theta, part.windows, part.compiled
     r, J_t, J_l = compiled.jacobian(theta, point.local)
     bounds = problem.bounds_of(theta)
     gradient = np.einsum("wmp,wm->p", J_t, r)
@@ -64,7 +64,7 @@ def certainty(
     rows = parameter_rows(problem, theta, info, held, spread)
     resampled = None
     if resample is not None:
-        resampled = bootstrap(problem, compiled, windows.recording, theta, point.local, resample)
+        resampled = bootstrap(problem, part, point, resample, pool or Pool())
         rows = _from_replicas(problem, rows, resampled)
     profiles = tuple(
         profile(problem, compiled, point, info.covariance, i, max(info.lack.widened, 1.0))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import zipfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,8 @@ import jax
 import numpy as np
 
 from graftsim.errors import ProblemError
+from graftsim.identify.files import UNREADABLE, replace_arrays
+from graftsim.identify.lost import Tally
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import Iteration
 from graftsim.optim.least_squares import Point
@@ -25,7 +25,8 @@ _NUMBERS = ("cost", "damping", "growth", "iteration", "outcome")
 
 class Checkpoint:
     """The state of a fit in one file: its stage, the solver's point, the history so far, and where
-    the parameters alone had ended (`alone` [p]), once networks are trained.
+    the parameters alone had ended (`alone` [p]), once networks are trained. `kept` [k]: which
+    windows of the stage take part, None for all; `tally` counts simulations.
 
     Without a path, nothing is kept. A point with an outcome is where its stage ended.
     Raises ProblemError when the file belongs to another problem or cannot be read.
@@ -37,11 +38,13 @@ class Checkpoint:
         self.point: Point | None = None
         self.history: list[Iteration] = []
         self.alone: np.ndarray | None = None
+        self.kept: np.ndarray | None = None
+        self.tally = Tally()
         if self.path is None:
             return
         self.identity = {
             "names": list(problem.parameters.names),
-            "digest": _digest(problem),
+            "digest": digest(problem),
             **problem.describe(),
         }
         if self.path.exists():
@@ -52,22 +55,17 @@ class Checkpoint:
         if self.path is None:
             return
         arrays = {k: getattr(point, k) for k in _ARRAYS if getattr(point, k) is not None}
-        if self.alone is not None:
-            arrays["alone"] = self.alone
+        optional = {"alone": self.alone, "kept": self.kept}
+        arrays |= {k: v for k, v in optional.items() if v is not None}
         facts = {
             "version": VERSION,
             "identity": self.identity,
             "stage": stage,
             "point": {k: getattr(point, k) for k in _NUMBERS},
             "history": [asdict(h) for h in history],
+            "tally": asdict(self.tally),
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        part = self.path.with_name(self.path.name + ".part")
-        with part.open("wb") as file:
-            np.savez(file, facts=np.array(json.dumps(facts)), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, self.path)
+        replace_arrays(self.path, facts=np.array(json.dumps(facts)), **arrays)
 
     def _read(self, path: Path) -> None:
         try:
@@ -75,7 +73,7 @@ class Checkpoint:
                 facts = json.loads(str(file["facts"]))
                 arrays = {k: file[k] for k in file.files if k != "facts"}
             version, identity = facts["version"], facts["identity"]
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise ProblemError(
                 f"Checkpoint {path} cannot be read ({error}). Delete it to start anew."
             ) from error
@@ -85,16 +83,14 @@ class Checkpoint:
                 "settings). Delete it, or give another file."
             )
         self.alone = arrays.pop("alone", None)
+        self.kept = arrays.pop("kept", None)
+        self.tally = Tally(**facts.get("tally", {}))
         self.stage = facts["stage"]
         self.history = [Iteration(**h) for h in facts["history"]]
         self.point = Point(**arrays, **facts["point"])
 
 
-# What NumPy, zipfile and json raise for a file that is cut off, or none of ours.
-_UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile)
-
-
-def _digest(problem: Problem) -> str:
+def digest(problem: Problem) -> str:
     """Fingerprint of the starting model, the limits and beliefs, the loss and the samples."""
     p, found = problem.parameters, hashlib.sha256()
     numbers: list[Any] = [*jax.tree.leaves(problem.setup), problem.huber_width or 0.0]

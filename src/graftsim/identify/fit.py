@@ -12,16 +12,17 @@ import numpy as np
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify import gradient, judge
 from graftsim.identify.bootstrap import Bootstrap
-from graftsim.identify.certainty import certainty, check_names
+from graftsim.identify.certainty import Certainty, certainty, check_names
 from graftsim.identify.checkpoint import Checkpoint
 from graftsim.identify.grafted import summarise
+from graftsim.identify.lost import Part, Tally, whole
 from graftsim.identify.problem import Problem
-from graftsim.identify.residuals import Compiled, as_data
+from graftsim.identify.programs import compile_windows as compile_windows
 from graftsim.identify.result import Iteration, Result
-from graftsim.identify.search import Search, summary
+from graftsim.identify.search import Search, spread, summary
 from graftsim.identify.search import search as search_globally
 from graftsim.identify.solve import solve
-from graftsim.identify.windows import Windows
+from graftsim.identify.tasks import Pool
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.least_squares import LevenbergMarquardt, Point
 from graftsim.optim.sparsity import SparseGroupLasso
@@ -52,6 +53,7 @@ def fit(
     search: Search | None = None,
     bootstrap: Bootstrap | None = None,
     profiles: Sequence[str] = (),
+    pool: Pool | None = None,
     command: str = "",
 ) -> Result:
     """Fit the free parameters of a problem and the weights of its grafts, on growing horizons.
@@ -70,8 +72,11 @@ def fit(
     growing horizons.
     bootstrap: refit to resampled windows or recordings, and take the intervals from there.
     profiles: names of parameters whose profile likelihood is wanted, "weak" for all that are weak.
+    pool: where search and bootstrap run, on processes or a cluster; their answer does not depend
+    on that.
     checkpoint: a file that is written after each iteration and resumed from if it is there and of
-    the same problem. progress(iteration, stage, stages) runs after each iteration.
+    the same problem; beside it, a folder FILE.tasks of what a search has finished.
+    progress(iteration, stage, stages) runs after each iteration.
 
     Raises ProblemError: a parameter on which no residual depends, named; a start that cannot be
     simulated; a checkpoint of another problem.
@@ -83,38 +88,38 @@ def fit(
     saved = Checkpoint(checkpoint, problem)
     theta = problem.parameters.start.copy() if start is None else np.array(start, float)
     history: list[Iteration] = list(saved.history)
-    stage_windows: Windows | None = None
-    compiled: Compiled | None = None
+    part: Part | None = None
     point = Point(theta, np.zeros((0, 0)), np.inf, damping)
     stages = stages_of(problem) if start is None else [(problem.horizons[-1], False)]
     searched = "none"
     if search is not None:
         # A long horizon is rough, which is what searches are for.
         stages = [s for s in stages if s[0] == problem.horizons[-1]]
-        stage_windows = problem.windows(problem.train, problem.horizons[-1])
-        compiled = compile_windows(problem, stage_windows)
+        part = whole(problem, problem.horizons[-1], shared=True)
         searched = f"{type(search).__name__}: done before the checkpoint"
         if saved.point is None:
-            found = search_globally(problem, compiled, theta[None], search)
+            nothing = np.zeros((len(part.windows), problem.nlocal))
+            part = part.without(part.finite(theta, nothing)) or part
+            solve_all = spread(problem, search, _pool(pool, checkpoint), part.horizon, part.chosen)
+            found = search_globally(problem, part.compiled, theta[None], search, solve_all)
             searched = summary(search, found)
             if np.isfinite(found.cost[0]):
                 theta = found.theta[0]
     for stage, (horizon, physics) in enumerate(stages):
         if stage < saved.stage:
             continue
-        if stage_windows is None or (stage > 0 and horizon != stages[stage - 1][0]):
-            stage_windows = problem.windows(problem.train, horizon)
-            compiled = compile_windows(problem, stage_windows)
-        assert compiled is not None
+        if part is None or (stage > 0 and horizon != stages[stage - 1][0]):
+            part = whole(problem, horizon, shared=bootstrap is not None)
         both = not physics and problem.parameters.physical.any()
         if both and saved.alone is None and start is None:
             saved.alone = theta
-        resting = np.zeros((len(stage_windows), problem.nlocal))
-        point = Point(theta, resting, np.inf, damping)
         if stage == saved.stage and saved.point is not None:
-            point = saved.point
-        elif stage == 0:
-            _check_start(problem, compiled, stage_windows, theta, resting)
+            point, part = saved.point, part.only(saved.kept)
+        else:
+            if stage == 0:
+                part = _check_start(problem, part, theta)
+            resting = np.zeros((len(part.windows), problem.nlocal))
+            point = Point(theta, resting, np.inf, damping)
         bounds = problem.bounds_of(theta, physics=physics, sparsity=sparsity, zero=zero)
 
         def after(p: Point, size: float, stage: int = stage, horizon: float = horizon) -> None:
@@ -129,19 +134,45 @@ def fit(
 
         if point.outcome in ("", "iteration limit"):
             point = replace(point, outcome="")
-            if isinstance(solver, LevenbergMarquardt):
-                point = solve(compiled, point, bounds, solver, after)
-            else:
-                point = gradient.minimise(problem, stage_windows, point, bounds, solver, after)
+            while True:
+                saved.kept = part.chosen
+                if isinstance(solver, LevenbergMarquardt):
+                    point = solve(part.compiled, point, bounds, solver, after, saved.tally)
+                else:
+                    point = gradient.minimise(problem, part.windows, point, bounds, solver, after)
+                if point.outcome != "non-finite":
+                    break
+                finite = part.finite(point.theta, point.local)
+                smaller = part.without(finite)
+                if smaller is None:
+                    break
+                part = smaller
+                point = replace(point, local=point.local[finite], cost=np.inf, outcome="")
         theta = point.theta
         saved.write(stage, point, history)
-    assert stage_windows is not None and compiled is not None
+    assert part is not None
     alone = saved.alone if start is None else alone
     alone = alone if problem.grafted else None
+    kept = _pool(pool, checkpoint)
+    known = certainty(problem, part, point, bootstrap, profiles, kept)
     return _result(
-        problem, stage_windows, compiled, point, history, began, command, solver, sparsity, alone,
-        searched, bootstrap, profiles,
+        problem, part, point, history, began, command, solver, sparsity, alone, searched,
+        saved.tally, known,
     )  # fmt: skip
+
+
+def _pool(pool: Pool | None, checkpoint: str | Path | None) -> Pool:
+    """The pool of a search; its results are kept beside the checkpoint if nowhere else."""
+    given = pool or Pool()
+    if checkpoint is None or given.store is not None:
+        return given
+    return given.keeping(tasks_of(checkpoint))
+
+
+def tasks_of(checkpoint: str | Path) -> Path:
+    """Folder beside a checkpoint for what a search has finished."""
+    path = Path(checkpoint)
+    return path.with_name(f"{path.name}.tasks")
 
 
 def choose_solver(
@@ -173,26 +204,23 @@ def stages_of(problem: Problem) -> list[tuple[float, bool]]:
     return physics + joint or [(problem.horizons[-1], True)]
 
 
-def compile_windows(problem: Problem, windows: Windows) -> Compiled:
-    """Residual functions of a set of windows."""
-    data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-    return Compiled(problem.setup, problem.parameters, data, problem.huber_width, problem.nlocal)
-
-
-def _check_start(
-    problem: Problem, compiled: Compiled, windows: Windows, theta: np.ndarray, local: np.ndarray
-) -> None:
-    physical = np.flatnonzero(problem.parameters.physical)
-    r, J_t, _ = compiled.jacobian(theta, local, physical)
-    bad = ~np.isfinite(r).all(1) | ~np.isfinite(J_t).all((1, 2))
-    if bad.any():
-        i = int(np.argmax(bad))
+def _check_start(problem: Problem, part: Part, theta: np.ndarray) -> Part:
+    """The windows that the start can simulate; ProblemError if many it cannot, or no effect."""
+    resting = np.zeros((len(part.windows), problem.nlocal))
+    finite = part.finite(theta, resting)
+    if not finite.all() and (smaller := part.without(finite)) is not None:
+        part, resting = smaller, resting[finite]
+        finite = part.finite(theta, resting)
+    if not finite.all():
+        i, windows = int(np.argmin(finite)), part.windows
         raise ProblemError(
-            f"The starting model cannot be simulated: {bad.sum()} of {len(windows)} windows turn "
-            f"non-finite, first the one at {windows.start[i]:.6g} s of '{windows.recording[i]}' "
-            f"({problem.horizons[0]:.3g} s long). Try a smaller dt, implicit damping, or other "
-            "starting values."
+            f"The starting model cannot be simulated: {np.count_nonzero(~finite)} of "
+            f"{len(windows)} windows turn non-finite, first the one at {windows.start[i]:.6g} s of "
+            f"'{windows.recording[i]}' ({part.horizon:.3g} s long). Try a smaller dt, implicit "
+            "damping, or other starting values."
         )
+    physical = np.flatnonzero(problem.parameters.physical)
+    J_t = part.compiled.jacobian(theta, resting, physical)[1]
     # Weights are not asked: of a new network, only the last layer has an effect yet.
     names = [problem.parameters.names[i] for i in physical]
     unused = [n for n, s in zip(names, np.abs(J_t).max((0, 1)), strict=True) if s == 0]
@@ -201,12 +229,12 @@ def _check_start(
             f"No residual depends on {', '.join(unused)}. Leave it out, or add a sensor that "
             "feels it."
         )
+    return part
 
 
 def _result(
     problem: Problem,
-    windows: Windows,
-    compiled: Compiled,
+    part: Part,
     point: Point,
     history: list[Iteration],
     began: float,
@@ -215,21 +243,20 @@ def _result(
     sparsity: SparseGroupLasso | None,
     alone: np.ndarray | None,
     searched: str,
-    resample: Bootstrap | None,
-    profiled: Sequence[str],
+    tally: Tally,
+    known: Certainty,
 ) -> Result:
+    windows, info = part.windows, known.info
     theta = point.theta
-    known = certainty(problem, windows, compiled, point, resample, profiled)
-    info = known.info
     fitted = problem.setup_at(theta)
     physics = None if alone is None else problem.setup_at(alone)
     judged = judge.judge(problem, fitted, windows, point.local, physics)
+    left_out = part.words()
+    warnings = judge.warnings(problem, point, known, judged, fitted.simulator.model)
+    warnings = (left_out, *warnings) if left_out else warnings
+    counted = {"simulations": str(tally)} if tally.simulated else {}
     physical = np.flatnonzero(problem.parameters.physical)
-    replicas, intervals = np.zeros((0, len(physical))), info.method
-    if (drawn := known.resampled) is not None:
-        replicas = drawn.theta[:, physical]
-        intervals = f"bootstrap, {len(drawn.theta)} replicas of {drawn.blocks} blocks"
-        intervals += f", {drawn.lost} lost" if drawn.lost else ""
+    drawn = known.resampled
     return Result(
         outcome=point.outcome,
         parameters=known.rows,
@@ -242,20 +269,22 @@ def _result(
         grafts=summarise(problem, fitted, windows, info.covariance),
         physics=judged.physics,
         weak=known.weak,
-        warnings=judge.warnings(problem, point, known, judged, fitted.simulator.model),
+        warnings=warnings,
         lack=info.lack,
         profiles=known.profiles,
-        replicas=replicas,
+        replicas=drawn.theta[:, physical] if drawn else np.zeros((0, len(physical))),
         start=problem.simulator,
         simulator=fitted.simulator,
         seconds=time.perf_counter() - began,
         settings=problem.describe()
+        | counted
         | {
             "search": searched,
             "solver": str(solver),
             "windows": len(windows),
+            "windows left out": part.total - len(windows),
             "samples": int(sum(m.sum() for m in windows.mask)),
-            "covariance": intervals,
+            "covariance": str(drawn) if drawn else info.method,
             "sparsity": str(sparsity) if sparsity else "none",
             "residual over noise": float(np.sqrt(info.variance_ratio)),
         },

@@ -105,8 +105,8 @@ class Parameters:
     def __init__(
         self, setup: Setup, free: Mapping[str, Domain | Custom], grafts: Sequence[str] = ()
     ) -> None:
-        self.blocks = [_block(setup, text, domain) for text, domain in free.items()]
-        self.blocks += [_weights(setup, label) for label in grafts]
+        self._recipe = (setup, dict(free), tuple(grafts))
+        self.blocks = _blocks(*self._recipe)
         self.names = tuple(n for b in self.blocks for n in b.names)
         twice = sorted({n for n in self.names if self.names.count(n) > 1})
         if twice:
@@ -132,6 +132,14 @@ class Parameters:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Blocks hold local functions, which cannot be pickled: they are made anew.
+        return {k: v for k, v in vars(self).items() if k != "blocks"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.blocks = _blocks(*self._recipe)
+
     def apply(self, setup: Setup, theta: Float[Array, " p"]) -> Setup:
         """The setup with the numbers of theta written into it (traceable)."""
         at = 0
@@ -140,6 +148,13 @@ class Parameters:
             setup = block.write(setup, theta[at : at + n])
             at += n
         return setup
+
+
+def _blocks(
+    setup: Setup, free: Mapping[str, Domain | Custom], grafts: Sequence[str]
+) -> list[Block]:
+    found = [_block(setup, text, domain) for text, domain in free.items()]
+    return found + [_weights(setup, label) for label in grafts]
 
 
 def _number_groups(blocks: Sequence[Block]) -> tuple[np.ndarray, tuple[Group, ...]]:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
 import numpy as np
 
 from graftsim.errors import ProblemError
+from graftsim.identify import programs
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled
-from graftsim.optim.global_search import BasinHopping, Found, RandomRestarts, search_from
+from graftsim.identify.tasks import Pool
+from graftsim.optim.global_search import (
+    BasinHopping,
+    Found,
+    LocalSolve,
+    RandomRestarts,
+    search_from,
+)
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.many import Many, minimise_many
 from graftsim.optim.population import DifferentialEvolution, evolve
@@ -16,6 +28,8 @@ Search = BasinHopping | RandomRestarts | DifferentialEvolution
 
 # Without bounds a parameter is sought from a fifth of its starting value to five times it.
 _FACTOR = 5.0
+# Points of a task at most: two vectors of simulations side by side, if there is but one window.
+PORTION = 16
 
 
 def interval(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -62,20 +76,60 @@ def local_minima(
     return found._replace(theta=embed(found.theta))
 
 
-def search(problem: Problem, compiled: Compiled, starts: np.ndarray, options: Search) -> Found:
-    """Independent searches from starts [g, p].
+def some_minima(problem: Problem, item: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """A task: local minima from points [n, p] on windows of a `horizon`, `kept` [k] of them."""
+    compiled = programs.compiled(problem, float(item["horizon"]), item["kept"])
+    options = LevenbergMarquardt(int(item["iterations"]))
+    found = local_minima(problem, compiled, item["points"], options)
+    return {"theta": found.theta, "cost": found.cost}
+
+
+def spread(
+    problem: Problem, options: Search, pool: Pool, horizon: float, kept: np.ndarray | None = None
+) -> LocalSolve:
+    """Local solves in portions that each are a task of a pool.
+
+    Portions depend on the number of points alone, so the answer is the same wherever they run.
+    """
+    calls = count()
+
+    def solve(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        n = len(points)
+        portions = -(-n // PORTION)
+        size = -(-n // portions)
+        # The last one is filled up: one program serves all.
+        rows = np.minimum(np.arange(portions * size), n - 1).reshape(portions, size)
+        common = {"horizon": horizon, "kept": kept, "iterations": options.iterations}
+        items = [common | {"points": points[r]} for r in rows]
+        found = pool.map(some_minima, problem, items, f"search-{next(calls)}")
+        theta, cost = (np.concatenate([f[k] for f in found])[:n] for k in ("theta", "cost"))
+        return theta, cost
+
+    return solve
+
+
+def search(
+    problem: Problem,
+    compiled: Compiled,
+    starts: np.ndarray,
+    options: Search,
+    solve: LocalSolve | None = None,
+) -> Found:
+    """Independent searches from starts [g, p], by default all points in one call; see `spread`.
 
     One ends early where residuals are at the noise: no other minimum can be much better.
     """
     lower, upper = interval(problem)
-    local = LevenbergMarquardt(options.iterations)
-    count = sum(int(np.count_nonzero(np.asarray(w))) for w in compiled.data.weight)
+    samples = sum(int(np.count_nonzero(np.asarray(w))) for w in compiled.data.weight)
 
-    def solve(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def at_once(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        local = LevenbergMarquardt(options.iterations)
         found = local_minima(problem, compiled, points, local)
         return found.theta, found.cost
 
-    good = 0.5 * count
+    solve = solve or at_once
+
+    good = 0.5 * samples
     if isinstance(options, DifferentialEvolution):
         found = [evolve(solve, start, lower, upper, options, good) for start in starts]
         return Found(*(np.concatenate(x) for x in zip(*found, strict=True)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from graftsim.identify.lost import Tally
 from graftsim.identify.residuals import Compiled
 from graftsim.optim.least_squares import (
     Bounded,
@@ -22,8 +23,12 @@ def solve(
     bounds: Bounded,
     options: LevenbergMarquardt,
     callback: Callable[[Point, float], None] | None = None,
+    tally: Tally | None = None,
 ) -> Point:
-    """Minimum from a start; parameters whose bounds meet stay there, at no cost of computing."""
+    """Minimum from a start; parameters whose bounds meet stay there, at no cost of computing.
+
+    tally: counts the windows simulated.
+    """
     active = np.flatnonzero(bounds.upper > bounds.lower)
     whole = np.clip(start.theta, bounds.lower, bounds.upper)
     inside = bounds.only(active)
@@ -40,10 +45,16 @@ def solve(
         scale = None if p.scale is None else embed(p.scale, np.ones_like(whole))
         return replace(p, theta=embed(p.theta, whole), cost=p.cost + fixed, scale=scale)
 
+    counted = Tally() if tally is None else tally
+
+    def jacobian(t: np.ndarray, l: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r, J_t, J_l = compiled.jacobian(embed(t, whole), l, active)
+        return counted.of(r), J_t, J_l
+
     scale = None if start.scale is None else start.scale[active]
     found = levenberg_marquardt(
-        lambda t, l: compiled.residual(embed(t, whole), l),
-        lambda t, l: compiled.jacobian(embed(t, whole), l, active),
+        lambda t, l: counted.of(compiled.residual(embed(t, whole), l)),
+        jacobian,
         replace(start, theta=whole[active], scale=scale),
         inside,
         options,

@@ -41,6 +41,19 @@ class Windows:
     def __len__(self) -> int:
         return len(self.recording)
 
+    def only(self, rows: np.ndarray) -> Windows:
+        """Some of them, by index [k]."""
+        return Windows(
+            tuple(self.recording[i] for i in rows),
+            self.start[rows],
+            self.controls[rows],
+            self.q0[rows],
+            self.qd0[rows],
+            tuple(t[rows] for t in self.time),
+            tuple(v[rows] for v in self.value),
+            tuple(m[rows] for m in self.mask),
+        )
+
     @property
     def steps(self) -> int:
         """Simulation steps in a window."""

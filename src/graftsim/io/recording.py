@@ -107,6 +107,10 @@ class Channel:
         """A copy with some fields changed. Raises: LogError as the constructor."""
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
+    def __reduce__(self) -> tuple[type[Channel], tuple[object, ...]]:
+        # Through the constructor: pickled arrays come back writable.
+        return Channel, tuple(getattr(self, f.name) for f in dataclasses.fields(self))
+
     def __repr__(self) -> str:
         return f"Channel({', '.join(cell for cell in _row(self) if cell)})"
 
@@ -132,6 +136,10 @@ class Recording:
                 raise LogError(f"recording {self.name!r}: key {key!r} holds {channel.name!r}.")
         object.__setattr__(self, "channels", MappingProxyType(dict(self.channels)))
         object.__setattr__(self, "notes", tuple(self.notes))
+
+    def __reduce__(self) -> tuple[type[Recording], tuple[object, ...]]:
+        # A read-only view of a dictionary cannot be pickled.
+        return Recording, (dict(self.channels), self.name, self.notes)
 
     def __getitem__(self, name: str) -> Channel:
         """The channel of that name. Raises: LogError with the nearest names."""
