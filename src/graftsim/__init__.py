@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     from graftsim.graft.onnx_export import export_onnx
     from graftsim.graft.store import describe_grafts, load_grafts, save_grafts
     from graftsim.identify import (
+        CMAES,
         LBFGS,
         Adam,
+        Automatic,
         BasinHopping,
         Bootstrap,
         Bounds,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
         fit,
     )
     from graftsim.identify.discover import Discovery, discover
+    from graftsim.identify.landscape import Landscape, landscape
     from graftsim.identify.result import Trace
     from graftsim.identify.screen import Criteria
     from graftsim.identify.sparse import SparsePath, sparsify
@@ -105,6 +108,10 @@ _LAZY = {
     "resample": "io.signals",
     "write_csv": "io.log_write",
     "LBFGS": "identify",
+    "CMAES": "identify",
+    "Automatic": "identify",
+    "Landscape": "identify.landscape",
+    "landscape": "identify.landscape",
     "Bounds": "identify",
     "Builder": "model",
     "Channel": "io.recording",
@@ -154,11 +161,13 @@ def __dir__() -> list[str]:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CMAES",
     "GRU",
     "LBFGS",
     "MLP",
     "ActionReaction",
     "Adam",
+    "Automatic",
     "BasinHopping",
     "Blueprint",
     "Bootstrap",
@@ -179,6 +188,7 @@ __all__ = [
     "GraftsimError",
     "GraftsimWarning",
     "ImplicitDamping",
+    "Landscape",
     "LevenbergMarquardt",
     "Library",
     "LogError",
@@ -213,6 +223,7 @@ __all__ = [
     "dynamics",
     "export_onnx",
     "fit",
+    "landscape",
     "load",
     "load_grafts",
     "model",

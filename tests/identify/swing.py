@@ -26,7 +26,10 @@ def problem(stiffness=4.0, domain=None):
     soft = gs.model.with_leaf(simulator.model, "joint.stiffness", jnp.array([stiffness]))
     return gs.Problem(
         gs.Simulator(soft, 0.005), gs.Recording({channel.name: channel}, name="swing"),
-        {"joint.stiffness[*]": domain or gs.Bounds(1.0, 100.0), "joint.damping[*]": gs.Bounds(0, 1)},
+        {
+            "joint.stiffness[*]": domain or gs.Bounds(1.0, 100.0),
+            "joint.damping[*]": gs.Bounds(0, 1),
+        },
         noise={channel.name: 0.01}, holdout=0, horizon=0.6, growth=(1.0,),
         initial=rest, fit_initial=False,
     )  # fmt: skip

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import graftsim as gs
+from graftsim.identify.search import choose
 
 
 def far_away(stiffness, domain):
@@ -52,3 +53,60 @@ def test_a_resumed_fit_does_not_search_again(tmp_path):
     assert two.settings["search"] == "RandomRestarts: done before the checkpoint"
     assert two.theta.tolist() == one.theta.tolist()
     assert gs.fit(far_away(38.0, gs.Bounds(1.0, 100.0))).settings["search"] == "none"
+
+
+def test_covariance_adaptation_and_the_automatic_choice():
+    """CMA-ES finds it too. "auto" searches after a local fit that leaves more than noise, says so
+    and takes the better one; where the local fit explains everything it does not search.
+    """
+    problem = far_away(4.0, gs.Bounds(1.0, 100.0))
+    adapted = gs.fit(problem, search=gs.CMAES(16, 8, seed=1))
+    assert adapted.theta[0] == pytest.approx(40.0, rel=1e-3)
+    found = gs.fit(problem, search="auto")
+    assert found.theta[0] == pytest.approx(40.0, rel=1e-3)
+    assert "1 parameters, few enough" in found.settings["search"]
+    assert "BasinHopping" in found.settings["search"]
+    near = gs.fit(far_away(38.0, gs.Bounds(1.0, 100.0)), search="auto")
+    assert near.settings["search"].startswith("auto: not needed")
+    with pytest.raises(gs.ProblemError, match="search 'anneal'"):
+        gs.fit(problem, search="anneal")
+
+
+def test_search_by_size_of_the_problem():
+    """Few parameters, many, and none that can be searched."""
+    chosen, why = choose(far_away(4.0, gs.Bounds(1.0, 100.0)), seed=3)
+    assert (type(chosen), chosen.seed) == (gs.BasinHopping, 3)
+    assert "1 parameters" in why
+    nothing, why = choose(far_away(0.0, gs.Positive()))
+    assert nothing is None
+    assert "needs bounds" in why
+
+
+def test_landscape_of_two_parameters(tmp_path):
+    """The lowest cell lies at the truth, costs are those of the fit, the picture is written."""
+    builder = gs.Builder("swing")
+    builder.link("link0", mass=1.0, com=(0, 0, -0.2), inertia=0.02, axis=(1, 0, 0), stiffness=40.0,
+                 damping=0.4)  # fmt: skip
+    simulator = gs.Simulator(builder.build(), 0.005)
+    q = np.asarray(simulator.rollout(simulator.initial_state({"link0": 0.5}), steps=200).q)[:, 0]
+    channel = gs.Channel("joint.q[link0]", 0.005 * np.arange(201), q, "rad")
+    for fitted in (False, True):
+        problem = gs.Problem(
+            simulator, gs.Recording({channel.name: channel}, name="swing"),
+            {"joint.stiffness[*]": gs.Bounds(20, 60), "joint.damping[*]": gs.Bounds(0, 0.8)},
+            noise={channel.name: 0.01}, holdout=0, horizon=0.5, growth=(1.0,),
+            initial="free" if fitted else "measured",
+        )  # fmt: skip
+        names = ("joint.stiffness[link0]", "joint.damping[link0]")
+        found = gs.landscape(problem, *names, points=9)
+        assert found.cost.shape == (9, 9)
+        assert np.unravel_index(np.argmin(found.cost), (9, 9)) == (4, 4)
+        assert found.wells >= 1
+        # Initial states adjust: a wrong stiffness costs less than from measured ones.
+        corner = found.cost[0, 0]
+        measured = corner if not fitted else measured
+    assert corner < measured
+    found.save(tmp_path / "map.svg")
+    assert "joint.stiffness" in (tmp_path / "map.svg").read_text()
+    with pytest.raises(gs.ProblemError, match="landscape over 'joint.damp"):
+        gs.landscape(problem, "joint.damp[link0]", names[0])

@@ -20,6 +20,8 @@ from graftsim.cli.tables import print_result, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
 from graftsim.identify import (
+    CMAES,
+    Automatic,
     BasinHopping,
     DifferentialEvolution,
     Problem,
@@ -31,11 +33,13 @@ from graftsim.identify import (
 from graftsim.identify.fit import choose_solver, stages_of
 from graftsim.identify.search import Search
 
-SEARCHES: dict[str, Search | None] = {
+SEARCHES: dict[str, Search | Automatic | None] = {
     "none": None,
     "basin_hopping": BasinHopping(),
     "random_restarts": RandomRestarts(),
     "evolution": DifferentialEvolution(),
+    "cma_es": CMAES(),
+    "auto": Automatic(),
 }
 
 

@@ -27,8 +27,11 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Local optimiser; auto: lbfgs for networks with more than some 1,500 weights."""
     iterations: Annotated[int, tyro.conf.arg(metavar="N")] = 50
     """At most so many iterations a horizon."""
-    search: Literal["none", "basin_hopping", "random_restarts", "evolution"] = "none"
-    """Begin from many points within the bounds at once, against wrong minima."""
+    search: Literal["none", "basin_hopping", "random_restarts", "evolution", "cma_es", "auto"] = (
+        "none"
+    )
+    """Begin from many points within the bounds at once, against wrong minima; auto: only if a local
+    fit leaves more than noise."""
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the search's random numbers."""
 

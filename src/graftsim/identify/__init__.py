@@ -9,15 +9,18 @@ from graftsim.identify.parameters import Custom
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import Result
 from graftsim.identify.screen import Criteria
+from graftsim.identify.search import Automatic
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.global_search import BasinHopping, RandomRestarts
 from graftsim.optim.least_squares import LevenbergMarquardt
-from graftsim.optim.population import DifferentialEvolution
+from graftsim.optim.population import CMAES, DifferentialEvolution
 from graftsim.optim.sparsity import SparseGroupLasso
 
 __all__ = [
+    "CMAES",
     "LBFGS",
     "Adam",
+    "Automatic",
     "BasinHopping",
     "Bootstrap",
     "Bounds",

@@ -122,7 +122,7 @@ def _correlated(P: np.ndarray, memories: Sequence[Memory]) -> np.ndarray:
         layout = memory.layout
         part = P[:, layout.first : layout.first + layout.samples * layout.width]
         part = part.reshape(len(P), layout.samples, layout.width, -1)
-        for k, rho in enumerate(max(memory.variance, 1.0) * memory.correlation):
+        for k, rho in enumerate(memory.variance * memory.correlation):
             a, b = part[:, : layout.samples - k], part[:, k:]
             both = np.tensordot(a, b, ((0, 1, 2), (0, 1, 2)))
             total += rho * (both if k == 0 else both + both.T)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from graftsim.identify.lost import Part, Tally, whole
 from graftsim.identify.problem import Problem
 from graftsim.identify.programs import compile_windows as compile_windows
 from graftsim.identify.result import Iteration, Result
-from graftsim.identify.search import Search, spread, summary
+from graftsim.identify.search import Automatic, Search, choose, spread, summary
 from graftsim.identify.search import search as search_globally
 from graftsim.identify.solve import solve
 from graftsim.identify.tasks import Pool
@@ -50,7 +51,7 @@ def fit(
     start: np.ndarray | None = None,
     zero: np.ndarray | None = None,
     alone: np.ndarray | None = None,
-    search: Search | None = None,
+    search: Search | Automatic | str | None = None,
     bootstrap: Bootstrap | None = None,
     profiles: Sequence[str] = (),
     pool: Pool | None = None,
@@ -67,9 +68,10 @@ def fit(
     grafts that sets whole inputs to exact zero (Levenberg-Marquardt only). start: [p] where to
     begin instead, all unknowns together and the last horizon at once. zero: [p] which weights of
     grafts stay zero. alone: [p] with `start`, the fit of the parameters alone, to compare with.
-    search: `BasinHopping(...)`, `RandomRestarts(...)` or `DifferentialEvolution(...)`, from many
-    points within the bounds at once, before the fit goes on from the best of them; it replaces the
-    growing horizons.
+    search: `BasinHopping(...)`, `RandomRestarts(...)`, `DifferentialEvolution(...)`, `CMAES(...)`:
+    from many points within the bounds at once, before the fit goes on from the best of them; it
+    replaces the growing horizons. "auto", or `Automatic(seed)`: only if a local fit leaves more
+    than noise, then what suits the number of parameters; the better of both fits is returned.
     bootstrap: refit to resampled windows or recordings, and take the intervals from there.
     profiles: names of parameters whose profile likelihood is wanted, "weak" for all that are weak.
     pool: where search and bootstrap run, on processes or a cluster; their answer does not depend
@@ -81,6 +83,16 @@ def fit(
     Raises ProblemError: a parameter on which no residual depends, named; a start that cannot be
     simulated; a checkpoint of another problem.
     """
+    if isinstance(search, str):
+        if search != "auto":
+            raise ProblemError(f"search '{search}': it is 'auto', or such as BasinHopping().")
+        search = Automatic()
+    if isinstance(search, Automatic):
+        return _automatic(
+            problem, search, checkpoint, local=local, progress=progress, sparsity=sparsity,
+            start=start, zero=zero, alone=alone, bootstrap=bootstrap, profiles=profiles, pool=pool,
+            command=command,
+        )  # fmt: skip
     solver = choose_solver(local, problem, sparsity)
     check_names(problem, profiles)
     began = time.perf_counter()
@@ -159,6 +171,29 @@ def fit(
         problem, part, point, history, began, command, solver, sparsity, alone, searched,
         saved.tally, known,
     )  # fmt: skip
+
+
+def _automatic(
+    problem: Problem, search: Automatic, checkpoint: str | Path | None, **options: Any
+) -> Result:
+    """A local fit, and one after a search if that leaves more than noise; the better of them."""
+    found = fit(problem, checkpoint=checkpoint, **options)
+    chosen, why = choose(problem, search.seed)
+    if found.lack is not None and found.lack.verdict != "clear":
+        said = "auto: not needed, the local fit leaves hardly more than noise"
+    elif chosen is None:
+        said = f"auto: none, {why}"
+    else:
+        beside = None if checkpoint is None else f"{checkpoint}.search"
+        other = fit(problem, checkpoint=beside, search=chosen, **options)
+        costs = [r.history[-1].cost for r in (found, other)]
+        said = (
+            f"auto: {why}. {other.settings['search']}. Cost {costs[0]:.4g} by the local fit, "
+            f"{costs[1]:.4g} after the search"
+        )
+        seconds = found.seconds + other.seconds
+        found = replace(other if costs[1] < costs[0] else found, seconds=seconds)
+    return replace(found, settings=found.settings | {"search": said})
 
 
 def _pool(pool: Pool | None, checkpoint: str | Path | None) -> Pool:

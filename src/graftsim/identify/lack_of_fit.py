@@ -20,6 +20,8 @@ from scipy import stats
 LEVEL = 1e-3
 # A significant misfit is called slight up to this residual over noise and this autocorrelation.
 SLIGHT_SIZE, SLIGHT_MEMORY = 1.1, 0.2
+# Residuals this far below the noise may have any memory: the sensor does not see it.
+BELOW = 0.5
 LAGS = 10
 # Windows that are enough to see how long a memory is.
 ENOUGH = 20
@@ -51,6 +53,10 @@ class ChannelFit:
     autocorrelation: float
     p_white: float
 
+    def hangs(self, channels: int) -> bool:
+        """Have residuals of the size of the noise a memory? Of so many channels tested."""
+        return self.p_white < LEVEL / channels and self.over_noise > BELOW
+
 
 @dataclass(frozen=True)
 class LackOfFit:
@@ -72,7 +78,7 @@ class LackOfFit:
         size = f"What the model leaves is {self.over_noise:.3g} times the sensor noise"
         if self.verdict == "none":
             return f"{size} and has no memory: nothing in these data speaks against the model."
-        hangs = [c for c in self.channels if c.p_white < LEVEL / len(self.channels)]
+        hangs = [c for c in self.channels if c.hangs(len(self.channels))]
         if hangs:
             worst = max(hangs, key=lambda c: abs(c.autocorrelation))
             size += (
@@ -209,7 +215,7 @@ def judge_residuals(
 
 
 def _verdict(ratio: float, p_size: float, fits: Sequence[ChannelFit]) -> str:
-    hangs = [f for f in fits if f.p_white < LEVEL / len(fits)]
+    hangs = [f for f in fits if f.hangs(len(fits))]
     if p_size >= LEVEL and not hangs:
         return "none"
     large = p_size < LEVEL and np.sqrt(ratio) > SLIGHT_SIZE

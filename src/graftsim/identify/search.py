@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -22,12 +23,22 @@ from graftsim.optim.global_search import (
 )
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.many import Many, minimise_many
-from graftsim.optim.population import DifferentialEvolution, evolve
+from graftsim.optim.population import CMAES, DifferentialEvolution, adapt, evolve
 
-Search = BasinHopping | RandomRestarts | DifferentialEvolution
+Search = BasinHopping | RandomRestarts | DifferentialEvolution | CMAES
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """Fit locally, and search as suits the problem's size only if that leaves more than noise."""
+
+    seed: int = 0
+
 
 # Without bounds a parameter is sought from a fifth of its starting value to five times it.
 _FACTOR = 5.0
+# Numbers of parameters whose ranges a few workers can cover, and more workers.
+SMALL, MIDDLE = 6, 20
 # Points of a task at most: two vectors of simulations side by side, if there is but one window.
 PORTION = 16
 
@@ -131,9 +142,32 @@ def search(
 
     good = 0.5 * samples
     if isinstance(options, DifferentialEvolution):
-        found = [evolve(solve, start, lower, upper, options, good) for start in starts]
-        return Found(*(np.concatenate(x) for x in zip(*found, strict=True)))
+        return _one_by_one(evolve(solve, x, lower, upper, options, good) for x in starts)
+    if isinstance(options, CMAES):
+        return _one_by_one(adapt(solve, x, lower, upper, options, good) for x in starts)
     return search_from(solve, starts, lower, upper, options, good)
+
+
+def _one_by_one(found: Iterable[Found]) -> Found:
+    return Found(*(np.concatenate(x) for x in zip(*found, strict=True)))
+
+
+def choose(problem: Problem, seed: int = 0) -> tuple[Search | None, str]:
+    """The search that suits a problem's size, and why; None where none promises anything."""
+    try:
+        interval(problem)
+    except ProblemError as error:
+        return None, str(error)
+    count = int(problem.parameters.physical.sum())
+    if count == 0:
+        return None, "there is no parameter to search over"
+    if count <= SMALL:
+        chosen, why = BasinHopping(), "few enough for 16 workers to cover their ranges"
+    elif count <= MIDDLE:
+        chosen, why = BasinHopping(workers=32, rounds=3), "so 32 workers"
+    else:
+        chosen, why = RandomRestarts(16), "too many to cover their ranges, so a few restarts"
+    return replace(chosen, seed=seed), f"{count} parameters, {why}"
 
 
 def summary(options: Search, found: Found) -> str:

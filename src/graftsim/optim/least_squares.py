@@ -24,6 +24,9 @@ from graftsim.optim.sparsity import Penalty, penalised_step
 # A penalised step is on its way only: it need not be found to the last digit.
 STEP_TOLERANCE = 1e-5
 
+# Residuals this far below their unit are rounding: there is nothing left to fit.
+EXACT = 1e-10
+
 Residual = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Jacobian = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -224,7 +227,8 @@ def levenberg_marquardt(
         gradient = _gradient_size(n, scale, free, cost)
         if callback is not None:
             callback(point, gradient)
-        if gradient < options.gradient_tolerance and bounds.penalty is None:
+        exact = cost <= 0.5 * EXACT**2 * r.size
+        if (gradient < options.gradient_tolerance or exact) and bounds.penalty is None:
             return replace(point, outcome="converged")
         if point.iteration >= options.iterations:
             return replace(point, outcome="iteration limit")

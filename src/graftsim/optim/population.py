@@ -1,4 +1,5 @@
-"""A population instead of workers: SciPy's differential evolution over what local solves reach.
+"""A population instead of workers: differential evolution (SciPy) and CMA-ES (cmaes), each over
+what local solves reach.
 
 The worth of a point is the cost after a few local steps from it (Hinton, Nowlan 1987: learning
 guides evolution), all points of a generation side by side.
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graftsim.errors import ProblemError
 from graftsim.optim.global_search import Found, LocalSolve
 
 # Cost of a point that cannot be evaluated; SciPy takes squares of costs.
@@ -27,6 +29,91 @@ class DifferentialEvolution:
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class CMAES:
+    """Covariance matrix adaptation (Hansen 2001): `population` points (0: as its author advises,
+    and 16 at least), at most so many `generations`, `iterations` local steps for each.
+
+    The first Gaussian lies around the start, with a deviation of `width` of each range.
+    """
+
+    population: int = 0
+    generations: int = 30
+    iterations: int = 3
+    width: float = 0.3
+    seed: int = 0
+
+
+class _Seen:
+    """Worth of points: costs after local solves, all of which are kept."""
+
+    def __init__(self, solve: LocalSolve, start: np.ndarray, free: np.ndarray) -> None:
+        self.solve, self.start, self.free = solve, start, free
+        self.minima: list[np.ndarray] = []
+        self.costs: list[np.ndarray] = []
+
+    def worth(self, x: np.ndarray) -> np.ndarray:
+        """Of points [n, k] in the free coordinates."""
+        points = np.repeat(self.start[None], len(x), 0)
+        points[:, self.free] = x
+        theta, cost = self.solve(points)
+        self.minima.append(theta)
+        self.costs.append(cost)
+        return np.where(np.isfinite(cost), cost, _LOST)
+
+    @property
+    def least(self) -> float:
+        """Lowest cost so far."""
+        return min(float(c.min()) for c in self.costs)
+
+    def found(self) -> Found:
+        """Everything seen, as one search."""
+        every, cost = np.concatenate(self.minima), np.concatenate(self.costs)
+        best, rounds = int(np.argmin(cost)), np.array([len(self.costs)])
+        return Found(every[best][None], cost[best][None], rounds, every[None], cost[None])
+
+
+def adapt(
+    solve: LocalSolve,
+    start: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    options: CMAES,
+    good: float = -np.inf,
+) -> Found:
+    """CMA-ES from start [p] within [lower, upper]; it ends at a cost of `good`.
+
+    Raises ProblemError: the package `cmaes` is not there.
+    """
+    try:
+        from cmaes import CMA
+    except ImportError as error:
+        raise ProblemError("CMAES needs the package cmaes: pip install graftsim[search]") from error
+    free = np.flatnonzero(upper > lower)
+    low, size = lower[free], (upper - lower)[free]
+    seen = _Seen(solve, start, free)
+    count = len(free)
+    # One number has no covariance to adapt: the package wants two.
+    unit = np.clip((start[free] - low) / size, 0.0, 1.0)
+    unit = np.append(unit, 0.5) if count == 1 else unit
+    box = np.tile([0.0, 1.0], (len(unit), 1))
+    advised = 4 + int(3 * np.log(len(unit)))
+    search = CMA(
+        mean=unit,
+        sigma=options.width,
+        bounds=box,
+        seed=options.seed,
+        population_size=options.population or max(advised, 16),
+    )
+    for _ in range(options.generations):
+        asked = np.array([search.ask() for _ in range(search.population_size)])
+        worth = seen.worth(low + size * asked[:, :count])
+        if seen.least <= good or search.should_stop():
+            break
+        search.tell(list(zip(asked, worth.tolist(), strict=True)))
+    return seen.found()
+
+
 def evolve(
     solve: LocalSolve,
     start: np.ndarray,
@@ -40,16 +127,7 @@ def evolve(
     from scipy.stats import qmc
 
     free = np.flatnonzero(upper > lower)
-    minima: list[np.ndarray] = []
-    costs: list[np.ndarray] = []
-
-    def worth(x: np.ndarray) -> np.ndarray:
-        points = np.repeat(start[None], x.shape[1], 0)
-        points[:, free] = x.T
-        theta, cost = solve(points)
-        minima.append(theta)
-        costs.append(cost)
-        return np.where(np.isfinite(cost), cost, _LOST)
+    seen = _Seen(solve, start, free)
 
     # Eight points at least: SciPy's mutations need five.
     size = max(options.population, 8)
@@ -57,7 +135,7 @@ def evolve(
     first = lower[free] + (upper - lower)[free] * first
     first[0] = np.clip(start, lower, upper)[free]
     differential_evolution(
-        worth,
+        lambda x: seen.worth(x.T),
         list(zip(lower[free], upper[free], strict=True)),
         init=first,
         maxiter=options.generations - 1,
@@ -65,9 +143,6 @@ def evolve(
         updating="deferred",
         polish=False,
         rng=np.random.default_rng(options.seed),
-        callback=lambda *_, **__: min(c.min() for c in costs) <= good,
+        callback=lambda *_, **__: seen.least <= good,
     )
-    every, cost = np.concatenate(minima), np.concatenate(costs)
-    best = int(np.argmin(cost))
-    rounds = np.array([len(costs)])
-    return Found(every[best][None], cost[best][None], rounds, every[None], cost[None])
+    return seen.found()
