@@ -25,11 +25,7 @@ ROWS = (
 )
 LEVEL = {name: row for row, names in enumerate(ROWS) for name in names}
 # The public face has `result.report("out/")`: a shortcut upwards, loaded when it is called.
-SHORTCUTS = {
-    ("identify/result.py", "report"),
-    ("identify/findings.py", "report"),
-    ("identify/landscape.py", "report"),
-}
+SHORTCUTS = {("identify/result.py", "report"), ("identify/findings.py", "report")}
 HEAVY = (
     "mujoco",
     "matplotlib",

@@ -60,8 +60,8 @@ if TYPE_CHECKING:
         fit,
     )
     from graftsim.identify.discover import Discovery, discover
-    from graftsim.identify.landscape import Landscape, landscape
-    from graftsim.identify.result import Trace
+    from graftsim.identify.landscape import landscape
+    from graftsim.identify.result import Landscape, Trace
     from graftsim.identify.screen import Criteria
     from graftsim.identify.sparse import SparsePath, sparsify
     from graftsim.io.filters import SavitzkyGolay
@@ -110,7 +110,7 @@ _LAZY = {
     "LBFGS": "identify",
     "CMAES": "identify",
     "Automatic": "identify",
-    "Landscape": "identify.landscape",
+    "Landscape": "identify.result",
     "landscape": "identify.landscape",
     "Bounds": "identify",
     "Builder": "model",

@@ -121,7 +121,9 @@ def test_recordings_that_disagree():
     r = np.einsum("wmp,p->wm", J, theta) - y
     nothing = np.zeros((32, 60, 0)), np.zeros((32, 0))
     std = np.sqrt(np.diag(np.linalg.inv(J.reshape(-1, 2).T @ J.reshape(-1, 2))))
-    spread = between_recordings(names, r, J, nothing[0], theta, nothing[1], free(2, 0), std, 1.0)
+    spread = between_recordings(
+        "ab", names, r, J, nothing[0], theta, nothing[1], free(2, 0), std, 1.0
+    )
     assert spread.recordings == tuple(f"run{i}" for i in range(8))
     np.testing.assert_array_equal(disagree(spread), [True, False])
     assert spread.tau[0] == pytest.approx(tau, rel=0.6)
@@ -136,4 +138,4 @@ def test_one_recording_has_no_spread():
     """Nothing to compare with."""
     J = np.ones((3, 5, 1))
     args = np.zeros((3, 5, 0)), np.ones(1), np.zeros((3, 0)), free(1, 0), np.ones(1), 1.0
-    assert between_recordings(["a"] * 3, np.ones((3, 5)), J, *args) is None
+    assert between_recordings("x", ["a"] * 3, np.ones((3, 5)), J, *args) is None

@@ -108,5 +108,5 @@ def test_landscape_of_two_parameters(tmp_path):
     assert corner < measured
     found.save(tmp_path / "map.svg")
     assert "joint.stiffness" in (tmp_path / "map.svg").read_text()
-    with pytest.raises(gs.ProblemError, match="landscape over 'joint.damp"):
+    with pytest.raises(gs.ProblemError, match=r"landscape over 'joint\.damp"):
         gs.landscape(problem, "joint.damp[link0]", names[0])

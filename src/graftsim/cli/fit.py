@@ -23,6 +23,7 @@ from graftsim.identify import (
     CMAES,
     Automatic,
     BasinHopping,
+    Bootstrap,
     DifferentialEvolution,
     Problem,
     RandomRestarts,
@@ -30,7 +31,9 @@ from graftsim.identify import (
     SparseGroupLasso,
     fit,
 )
+from graftsim.identify.certainty import check_names
 from graftsim.identify.fit import choose_solver, stages_of
+from graftsim.identify.landscape import landscape
 from graftsim.identify.search import Search
 
 SEARCHES: dict[str, Search | Automatic | None] = {
@@ -95,6 +98,16 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     if not options.resume:
         checkpoint.unlink(missing_ok=True)
     sparsity = options.networks.sparsity
+    sure = options.certainty
+    if sure.landscape and len(sure.landscape) != 2:
+        raise ProblemError(f"--landscape takes two parameters, got {len(sure.landscape)}.")
+    check_names(problem, sure.profile)
+    check_names(problem, sure.landscape, "landscape")
+    if sure.bootstrap < 0:
+        raise ProblemError(f"--bootstrap must not be negative, got {sure.bootstrap}.")
+    resample = None
+    if sure.bootstrap:
+        resample = Bootstrap(sure.bootstrap, sure.bootstrap_by, options.solver.seed)
     penalty = SparseGroupLasso(l1=sparsity) if sparsity else None
     solver = choose_solver(options.solver.solver, problem, penalty)
     search = SEARCHES[options.solver.search]
@@ -109,8 +122,14 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
             progress=bar.update,
             sparsity=penalty,
             search=search,
+            bootstrap=resample,
+            profiles=sure.profile,
             command=command,
         )
+        if sure.landscape:
+            bar.say("drawing the landscape")
+            x, y = sure.landscape
+            result = replace(result, landscape=landscape(problem, x, y, theta=result.theta))
         bar.say("writing the report")
         result.report(options.out)
     return result

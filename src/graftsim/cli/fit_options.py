@@ -36,6 +36,20 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Of the search's random numbers."""
 
 
+class CertaintyOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options on how sure the numbers are."""
+
+    bootstrap: Annotated[int, shown("N")] = 0
+    """Refit to N resampled data sets and take the intervals from there; default: from the
+    covariance."""
+    bootstrap_by: Literal["window", "recording"] = "window"
+    """What is drawn again: windows, or whole recordings if there are many."""
+    profile: Annotated[Strings, shown("NAME...")] = ()
+    """Draw how the fit worsens when a parameter is held elsewhere; 'weak': of all weak ones."""
+    landscape: Annotated[Strings, shown("NAME NAME")] = ()
+    """Draw the cost over two parameters, the others held."""
+
+
 class GraftOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options on networks that are trained with the parameters."""
 
@@ -82,6 +96,7 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     simulation: SimulationOptions = SimulationOptions()
     touch: TouchOptions = TouchOptions()
     solver: SolverOptions = SolverOptions()
+    certainty: CertaintyOptions = CertaintyOptions()
     networks: GraftOptions = GraftOptions()
 
 

@@ -57,6 +57,10 @@ def print_result(result: Result, console: Console) -> None:
     console.print(table_of("Parameters", head, rows))
     _print_errors(result, console)
     _print_grafts(result, console)
+    if result.settings.get("search", "none") != "none":
+        console.print(f"search: {result.settings['search']}", soft_wrap=True)
+    if result.lack is not None and result.lack.verdict != "clear":
+        console.print(result.lack.text, soft_wrap=True)
     for weak in result.weak:
         console.print(f"weak: {weak.text}", soft_wrap=True)
     for warning in result.warnings:

@@ -58,8 +58,8 @@ def certainty(
     weak = diagnose.weak_directions(p.names, theta, size, info, held | ~p.physical)
     own = np.flatnonzero(p.physical & ~held)
     spread = between_recordings(
-        windows.recording, r, J_t[..., own], J_l, theta[own], point.local, bounds.only(own),
-        np.sqrt(np.diag(info.covariance)[own]), info.variance_ratio,
+        [p.names[i] for i in own], windows.recording, r, J_t[..., own], J_l, theta[own],
+        point.local, bounds.only(own), np.sqrt(np.diag(info.covariance)[own]), info.variance_ratio,
     )  # fmt: skip
     rows = parameter_rows(problem, theta, info, held, spread)
     resampled = None
@@ -73,12 +73,12 @@ def certainty(
     return Certainty(info, rows, weak, spread, resampled, profiles)
 
 
-def check_names(problem: Problem, profiled: Sequence[str]) -> None:
-    """Raises ProblemError: a profile of what is not a parameter of the fit."""
+def check_names(problem: Problem, names: Sequence[str], what: str = "profile") -> None:
+    """Raises ProblemError: a profile (or `what`) of what is not a parameter of the fit."""
     known = np.array(problem.parameters.names)[problem.parameters.physical].tolist()
-    for name in profiled:
+    for name in names:
         if name != WEAK and name not in known:
-            raise ProblemError(f"profile of '{name}'. {suggest(name, (WEAK, *known))}")
+            raise ProblemError(f"{what} of '{name}'. {suggest(name, (WEAK, *known))}")
 
 
 def _chosen(problem: Problem, rows: Sequence[ParameterRow], profiled: Sequence[str]) -> list[int]:

@@ -377,7 +377,8 @@ def warnings(
 
 def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
     """Parameters of which recordings tell different things."""
-    free = [r for r in rows if np.isfinite(r.std)]
+    by_name = {row.name: row for row in rows}
+    free = [by_name[name] for name in spread.parameters]
     return [
         f"{row.name} differs between recordings, by ±{row.between:.2g} {row.unit} (one standard "
         f"deviation; chance alone: p = {p:.1g}). Its interval is that of their mean."

@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import numpy as np
 
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.problem import Problem
 from graftsim.identify.programs import compiled
 from graftsim.identify.residuals import Compiled
+from graftsim.identify.result import Landscape
 from graftsim.identify.search import interval
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.many import minimise_many
 
 # Iterations for the initial states of each cell, and cells that are solved together.
 ITERATIONS, CHUNK = 6, 64
-
-
-@dataclass(frozen=True)
-class Landscape:
-    """Cost [len(y), len(x)] over two parameters, the others held; infinite where it is not finite.
-
-    `names` and `units` of x and y, `start` and `found` (x, y) of a fit, found None without one.
-    """
-
-    names: tuple[str, str]
-    units: tuple[str, str]
-    x: np.ndarray
-    y: np.ndarray
-    cost: np.ndarray
-    start: tuple[float, float]
-    found: tuple[float, float] | None = None
-
-    @property
-    def wells(self) -> int:
-        """Cells that are lower than their eight neighbours."""
-        c = np.pad(self.cost, 1, constant_values=np.inf)
-        ny, nx = self.cost.shape
-        around = [
-            c[1 + i : 1 + i + ny, 1 + j : 1 + j + nx]
-            for i in (-1, 0, 1)
-            for j in (-1, 0, 1)
-            if (i, j) != (0, 0)
-        ]
-        return int(np.count_nonzero(self.cost < np.min(around, 0)))
-
-    def save(self, path: str | Path) -> None:
-        """Write the map as an SVG picture."""
-        from graftsim.report.landscape import standalone
-
-        Path(path).write_text(standalone(self), encoding="utf-8")
 
 
 def landscape(
@@ -79,6 +42,9 @@ def landscape(
     if i == j:
         raise ProblemError(f"landscape over {x} twice: it takes two parameters.")
     lower, upper = interval(problem)
+    for k in (i, j):
+        if not lower[k] < upper[k]:
+            raise ProblemError(f"A landscape needs bounds for {names[k]}: it starts at zero.")
     xs, ys = (np.linspace(lower[k], upper[k], points) for k in (i, j))
     cells = np.tile(p.start if theta is None else theta, (points * points, 1))
     cells[:, i], cells[:, j] = (g.ravel() for g in np.meshgrid(xs, ys))

@@ -161,6 +161,41 @@ class Profile:
     high: float
 
 
+@dataclass(frozen=True)
+class Landscape:
+    """Cost [len(y), len(x)] over two parameters, the others held; infinite where it is not finite.
+
+    `names` and `units` of x and y, `start` and `found` (x, y) of a fit, found None without one.
+    """
+
+    names: tuple[str, str]
+    units: tuple[str, str]
+    x: np.ndarray
+    y: np.ndarray
+    cost: np.ndarray
+    start: tuple[float, float]
+    found: tuple[float, float] | None = None
+
+    @property
+    def wells(self) -> int:
+        """Cells that are lower than their eight neighbours."""
+        c = np.pad(self.cost, 1, constant_values=np.inf)
+        ny, nx = self.cost.shape
+        around = [
+            c[1 + i : 1 + i + ny, 1 + j : 1 + j + nx]
+            for i in (-1, 0, 1)
+            for j in (-1, 0, 1)
+            if (i, j) != (0, 0)
+        ]
+        return int(np.count_nonzero(self.cost < np.min(around, 0)))
+
+    def save(self, path: str | Path) -> None:
+        """Write the map as an SVG picture."""
+        from graftsim.report.landscape import standalone
+
+        Path(path).write_text(standalone(self), encoding="utf-8")
+
+
 @dataclass(frozen=True, repr=False)
 class Result:
     """Outcome of a fit. `outcome`: "converged", "iteration limit", "stalled" or "non-finite"."""
@@ -187,6 +222,7 @@ class Result:
     # What the residuals say of the model.
     lack: LackOfFit | None = None
     profiles: tuple[Profile, ...] = ()
+    landscape: Landscape | None = None
     # Parameters of each replica [n, p] of a bootstrap, as `parameters`; empty without one.
     replicas: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
@@ -240,6 +276,7 @@ class Result:
             if self.lack is None
             else plain(self.lack) | {"text": self.lack.text},
             "profiles": [plain(q) for q in self.profiles],
+            "landscape": plain(self.landscape) if self.landscape else None,
             "covariance": self.covariance.tolist(),
             "warnings": list(self.warnings),
             "iterations": len(self.history),

@@ -46,7 +46,8 @@ PORTION = 16
 def interval(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Where starts are drawn from: bounds, and where there are none, around the starting value.
 
-    Raises ProblemError: a parameter without bounds that starts at zero.
+    A parameter without bounds that starts at zero has no scale: it begins there, and only local
+    solves move it. Raises ProblemError: all of them are so.
     """
     p = problem.parameters
     start, chosen = p.start, p.physical
@@ -56,9 +57,10 @@ def interval(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     )
     upper = np.where(np.isfinite(p.lower) & np.isfinite(p.upper), p.upper, np.minimum(far, p.upper))
     empty = chosen & ~(lower < upper)
-    if empty.any():
+    if empty.sum() == chosen.sum():
         names = ", ".join(np.array(p.names)[empty])
         raise ProblemError(f"A search needs bounds for {names}: free={{...: Bounds(low, high)}}.")
+    chosen = chosen & ~empty
     # Weights stay where they are.
     return np.where(chosen, lower, start), np.where(chosen, upper, start)
 

@@ -28,6 +28,7 @@ class Spread(NamedTuple):
     `alone` [R, p], `alone_std` [R, p]: what each recording says by itself.
     """
 
+    parameters: tuple[str, ...]
     recordings: tuple[str, ...]
     tau: np.ndarray
     p: np.ndarray
@@ -37,6 +38,7 @@ class Spread(NamedTuple):
 
 
 def between_recordings(
+    parameters: Sequence[str],
     names: Sequence[str],
     r: np.ndarray,
     J_t: np.ndarray,
@@ -69,7 +71,8 @@ def between_recordings(
         C = positive_inverse(S)
         alone.append(theta - C @ g)
         alone_std.append(np.sqrt(np.diag(C)) * np.maximum(wider, np.sqrt(max(variance_ratio, 1))))
-    return Spread(recordings, *_random_effect(np.array(alone), np.array(alone_std), theta))
+    own = tuple(parameters)
+    return Spread(own, recordings, *_random_effect(np.array(alone), np.array(alone_std), theta))
 
 
 def _random_effect(

@@ -13,7 +13,7 @@ import numpy as np
 
 from graftsim.identify.findings import Discovery
 from graftsim.identify.result import Result
-from graftsim.report import curves, discovery, figures, grafts, series, tables
+from graftsim.report import certainty, curves, discovery, figures, grafts, series, tables
 from graftsim.report.numbers import duration, times
 from graftsim.report.words import KNOWN, headline, relative
 from graftsim.viewer.libraries import template
@@ -41,9 +41,6 @@ def render(result: Result, extras: Extras | None = None, found: Discovery | None
     """The page as HTML that needs no other file; a discovery stands at its top."""
     extras = extras or Extras()
     recordings, omitted = _recordings(result)
-    names = tuple(r.name for r in result.parameters)
-    matrix = np.asarray(result.correlation, float)
-    drawable = 1 < len(names) <= figures.LABELLED and matrix.shape == (len(names), len(names))
     page = extras.replay
     values: dict[str, Any] = {
         "model": result.model.name,
@@ -62,8 +59,7 @@ def render(result: Result, extras: Extras | None = None, found: Discovery | None
         "omitted": omitted,
         "stages": tables.stages(result.history),
         "convergence": figures.convergence(result.history),
-        "correlation": figures.correlation(names, matrix) if drawable else "",
-        "too_many": len(names) if len(names) > figures.LABELLED else 0,
+        "certainty": certainty.section(result),
         "weak": tables.weak(result.weak),
         "scenes": page.scenes if page else (),
         "replay": page.as_json() if page else "",
