@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         fit,
     )
     from graftsim.identify.discover import Discovery, discover
+    from graftsim.identify.excite import Excitation, excite
     from graftsim.identify.landscape import landscape
     from graftsim.identify.result import Landscape, Trace
     from graftsim.identify.screen import Criteria
@@ -110,6 +111,8 @@ _LAZY = {
     "LBFGS": "identify",
     "CMAES": "identify",
     "Automatic": "identify",
+    "Excitation": "identify.excite",
+    "excite": "identify.excite",
     "Landscape": "identify.result",
     "landscape": "identify.landscape",
     "Bounds": "identify",
@@ -182,6 +185,7 @@ __all__ = [
     "Discovery",
     "Dissipative",
     "Domain",
+    "Excitation",
     "Feature",
     "FileError",
     "Graft",
@@ -221,6 +225,7 @@ __all__ = [
     "differentiate",
     "discover",
     "dynamics",
+    "excite",
     "export_onnx",
     "fit",
     "landscape",

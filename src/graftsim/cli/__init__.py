@@ -18,13 +18,14 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
 
   graftsim fit ROBOT LOG...       fit a robot file to recordings; write a report and the robot
   graftsim discover ROBOT LOG...  find which effects the robot's model lacks: words and formulas
+  graftsim excite ROBOT           propose the next trajectory to record, as a log to play
   graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped
   graftsim simulate ROBOT         run the simulator and write the motion as a log
 
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
-COMMANDS = ("fit", "discover", "inspect", "simulate")
+COMMANDS = ("fit", "discover", "excite", "inspect", "simulate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,6 +78,14 @@ def _run(command: str, args: Sequence[str]) -> int:
         from graftsim.cli import discover
 
         return discover.run(sought, tables, args)
+    if command == "excite":
+        from graftsim.cli.excite_options import ExciteOptions
+        from graftsim.cli.options import parse
+
+        wanted = parse(ExciteOptions, command, args)
+        from graftsim.cli import excite
+
+        return excite.run(wanted)
     from graftsim.cli.options import InspectOptions, SimulateOptions, parse
 
     if command == "inspect":

@@ -22,7 +22,7 @@ def landscape(
     x: str,
     y: str,
     *,
-    points: int = 41,
+    points: int = 25,
     horizon: float | None = None,
     theta: np.ndarray | None = None,
 ) -> Landscape:
