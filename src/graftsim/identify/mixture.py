@@ -56,13 +56,14 @@ class Online:
 
 @dataclass(frozen=True)
 class Training:
-    """How a mixture is trained: `samples` of theta an epoch (of each kernel, with "elbo"), Adam's
-    rate, whether it decays to zero along a cosine, and the relaxation's temperature.
+    """How a mixture is trained: `steps` of Adam an epoch, `samples` of theta a step (of each kernel,
+    with "elbo"), Adam's rate, whether it decays to zero along a cosine, the relaxation's temperature.
     """
 
     objective: str = "elbo"
     kernels: int = 3
     samples: int = 16
+    steps: int = 1
     epochs: int = 300
     rate: float = 0.05
     decay: bool = True
@@ -116,6 +117,7 @@ def fit_mixture(
     objective: str = "elbo",
     kernels: int = 3,
     samples: int = 16,
+    steps: int = 1,
     epochs: int = 300,
     rate: float = 0.05,
     decay: bool = True,
@@ -137,7 +139,7 @@ def fit_mixture(
         raise ProblemError(f"objective '{objective}'. {suggest(objective, OBJECTIVES)}")
     if not len(problem.parameters):
         raise ProblemError("No parameter is free, so there is nothing for a mixture to describe.")
-    training = Training(objective, kernels, samples, epochs, rate, decay, temperature)
+    training = Training(objective, kernels, samples, steps, epochs, rate, decay, temperature)
     windows = problem.windows(problem.train, problem.horizons[-1])
     density = Density(problem, compile_windows(problem, windows))
     rng, at = np.random.default_rng(seed), None
@@ -198,27 +200,30 @@ def train(
 
     rate: Any = training.rate
     if training.decay:
-        rate = optax.cosine_decay_schedule(training.rate, training.epochs)
+        rate = optax.cosine_decay_schedule(training.rate, training.epochs * training.steps)
     adam = optax.adam(rate)
     order = _order(data)
     gradient = _loss_gradient if at is None else _elbo_gradient
 
     def epoch(carry: Any, each: Any) -> tuple[Any, Any]:
-        mixture, state = carry
         seen, key = each
         known = data._replace(
             weight=tuple(
                 w * (n < seen)[..., None] for w, n in zip(data.weight, order, strict=True)
             )
         )
-        cost, slope = gradient(density, training, mixture, at, known, key)
-        update, state = adam.update(slope, state)
-        mixture = eqx.apply_updates(mixture, update)
-        return (mixture, state), (mixture, cost)
+
+        def step(carry: Any, key: Any) -> tuple[Any, Any]:
+            mixture, state = carry
+            cost, slope = gradient(density, training, mixture, at, known, key)
+            update, state = adam.update(slope, state)
+            return (eqx.apply_updates(mixture, update), state), cost
+
+        carry, costs = jax.lax.scan(step, carry, jax.random.split(key, training.steps))
+        return carry, (carry[0], costs.mean())
 
     keys = jax.random.split(key, training.epochs)
-    carry = (start, adam.init(eqx.filter(start, eqx.is_array)))
-    _, (history, cost) = jax.lax.scan(epoch, carry, (seen, keys))
+    _, (history, cost) = jax.lax.scan(epoch, (start, adam.init(start)), (seen, keys))
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, history), cost
 
 
@@ -238,8 +243,9 @@ def _loss_gradient(
 
     x, back = jax.vjp(samples, q)
     costs, slopes, good = _each(cost, x)
-    count = jnp.maximum(jnp.sum(good), 1)
-    return jnp.sum(costs) / count, back(slopes / count)[0]
+    count = jnp.sum(good)
+    total = jnp.sum(jnp.where(good, costs, 0.0))
+    return total / count, back(slopes / jnp.maximum(count, 1))[0]
 
 
 def _elbo_gradient(
@@ -261,19 +267,21 @@ def _elbo_gradient(
 
     x, back = jax.vjp(lambda q: q.each(move, count), q)
     costs, slopes, good = _each(cost, x.reshape(count * kernels, -1), zeta)
-    costs, good = costs.reshape(count, kernels), good.reshape(count, kernels)
-    number = jnp.maximum(good.sum(0), 1)
-    each = costs.sum(0) / number
+    # A kernel whose samples blow up must not look cheap.
+    worst = jnp.max(jnp.where(good, costs, -jnp.inf))
+    each = jnp.where(good, costs, worst).reshape(count, kernels).mean(0)
+    number = jnp.maximum(good.reshape(count, kernels).sum(0), 1)
     slope = back(slopes.reshape(x.shape) * (q.weights / number)[..., None])[0]
     logits = jax.grad(lambda logits: jax.nn.softmax(logits) @ each)(q.logits)
+    logits = jnp.where(jnp.isfinite(each).all(), logits, 0.0)
     return q.weights @ each, eqx.tree_at(lambda s: s.logits, slope, slope.logits + logits)
 
 
 def _each(cost: Callable[..., Any], *x: Any) -> tuple[Any, Any, Any]:
-    """Costs and gradients of samples side by side; a sample that blows up counts for nothing."""
+    """Costs of samples side by side, their gradients, zero where one blows up, and which are good."""
     costs, slopes = jax.vmap(jax.value_and_grad(cost))(*x)
     good = jnp.isfinite(costs) & jnp.isfinite(slopes).all(-1)
-    return jnp.where(good, costs, 0.0), jnp.where(good[:, None], slopes, 0.0), good
+    return costs, jnp.where(good[:, None], slopes, 0.0), good
 
 
 def _order(data: Data) -> tuple[Any, ...]:
