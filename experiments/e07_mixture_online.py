@@ -1,9 +1,10 @@
-"""E7: three link lengths as a mixture of Gaussians, trained while samples arrive (paper D, Fig. 2-3).
+"""E7: three link lengths as a mixture of Gaussians, trained while samples arrive (paper D).
 
 A planar pendulum of three links, 1.0, 0.8 and 0.6 m, with a ball of 1 kg at the end of each; its
-joint angles every 0.04 s, with 2 mrad of noise. Three kernels over the lengths; theta by Gumbel-softmax
-at temperature 2/3, 16 of them an epoch, in eight steps of Adam of two each; Huber loss. Five samples
-are known at first, five more every ten epochs, up to fifty. `--one-step` takes all 16 in one step.
+joint angles every 0.04 s, with 2 mrad of noise. Three kernels over the lengths; theta by
+Gumbel-softmax at temperature 2/3, 16 of them an epoch, in eight steps of Adam of two each; Huber
+loss. Five samples are known at first, five more every ten epochs, up to fifty. `--one-step` takes
+all 16 in one step.
 
 The paper's objective has no entropy: the deviations say how far the search has come, and go on
 shrinking. Beside it stand what a posterior of the same data is, by NUTS, and a mixture trained with

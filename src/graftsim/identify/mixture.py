@@ -4,9 +4,9 @@ There are two objectives, and only one of them gives a posterior.
 
 "elbo" maximises the evidence lower bound E_q[log p(data, x) - log q(x)], so q is the mixture that
 is nearest to the posterior (in Kullback-Leibler divergence from q). It lives in the coordinates
-of `density`: bounds by a smooth transform, no sample ever outside. Every kernel is sampled, weighted
-by phi, and log q is that of the whole mixture with its numbers held still ("sticking the landing",
-Roeder et al. 2017), so the gradient's noise vanishes as q becomes right.
+of `density`: bounds by a smooth transform, no sample ever outside. Every kernel is sampled,
+weighted by phi, and log q is that of the whole mixture with its numbers held still ("sticking the
+landing", Roeder et al. 2017), so the gradient's noise vanishes as q becomes right.
 
 "loss" is the method of Heiden et al. (2019), "Real2Sim transfer using differentiable physics":
 the expected loss E[cost(theta)] over Gumbel-softmax samples, nothing else. There is no entropy in
@@ -37,6 +37,8 @@ from graftsim.identify.search import interval
 from graftsim.optim.mixture import GaussianMixture, spread_mixture
 
 OBJECTIVES = ("elbo", "loss")
+# Less than this share of draws that count, and a mixture is said not to be the posterior.
+TRUSTED = 0.5
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ class Online:
 
 @dataclass(frozen=True)
 class Training:
-    """How a mixture is trained: `steps` of Adam an epoch, `samples` of theta a step (of each kernel,
-    with "elbo"), Adam's rate, whether it decays to zero along a cosine, the relaxation's temperature.
+    """How a mixture is trained: `steps` of Adam an epoch, `samples` of theta a step (of each
+    kernel, with "elbo"), Adam's rate, whether it decays to zero along a cosine, the relaxation's
+    temperature.
     """
 
     objective: str = "elbo"
@@ -76,7 +79,9 @@ class MixtureFit:
     [epochs] the expected cost (or minus the lower bound), `seen` [epochs] the samples known.
 
     The mixture is over theta with the objective "loss", over coordinates around a fit with "elbo":
-    `sample` gives theta either way.
+    `sample` gives theta either way. `effective`, of "elbo": the share of its draws that would count
+    if each were weighted by posterior over mixture: one where it is right, and small where the
+    posterior has a shape, often a curved ridge, that the kernels do not reach.
     """
 
     names: tuple[str, ...]
@@ -86,6 +91,7 @@ class MixtureFit:
     seen: np.ndarray
     training: Training
     to_theta: Callable[[Any], Any]
+    effective: float = float("nan")
     warnings: tuple[str, ...] = ()
 
     @property
@@ -146,8 +152,8 @@ def fit_mixture(
     if objective == "loss":
         if problem.fit_initial:
             raise ProblemError(
-                "The objective 'loss' needs known initial states: initial='measured', or a function "
-                "with fit_initial=False. 'elbo' takes free ones."
+                "The objective 'loss' needs known initial states: initial='measured', or a "
+                "function with fit_initial=False. 'elbo' takes free ones."
             )
         if start is None:
             low, high = interval(problem)
@@ -165,9 +171,20 @@ def fit_mixture(
     if not np.isfinite(cost).all():
         lost = np.count_nonzero(~np.isfinite(cost))
         warnings.append(f"In {lost} epochs no sample could be simulated; they changed nothing.")
+    effective = float("nan")
+    if at is not None:
+        last = jax.tree.map(lambda x: x[-1], history)
+        check = jax.jit(lambda *a: effective_share(density, *a))
+        effective = float(check(last, at, density.data, jax.random.key(seed + 1)))
+        if not effective > TRUSTED:
+            warnings.append(
+                f"The mixture is not the posterior's shape: of its draws, {effective:.0%} would "
+                "count by importance. Its intervals are too narrow; draw by NUTS, or more kernels."
+            )
     return MixtureFit(
-        p.names, p.units, history, cost, seen, training, place(density, at), tuple(warnings)
-    )
+        p.names, p.units, history, cost, seen, training, place(density, at), effective,
+        tuple(warnings),
+    )  # fmt: skip
 
 
 def around_zero(rng: np.random.Generator, kernels: int, count: int) -> GaussianMixture:
@@ -208,9 +225,7 @@ def train(
     def epoch(carry: Any, each: Any) -> tuple[Any, Any]:
         seen, key = each
         known = data._replace(
-            weight=tuple(
-                w * (n < seen)[..., None] for w, n in zip(data.weight, order, strict=True)
-            )
+            weight=tuple(w * (n < seen)[..., None] for w, n in zip(data.weight, order, strict=True))
         )
 
         def step(carry: Any, key: Any) -> tuple[Any, Any]:
@@ -278,10 +293,28 @@ def _elbo_gradient(
 
 
 def _each(cost: Callable[..., Any], *x: Any) -> tuple[Any, Any, Any]:
-    """Costs of samples side by side, their gradients, zero where one blows up, and which are good."""
+    """Costs of samples side by side, gradients (zero where one blows up), and which are good."""
     costs, slopes = jax.vmap(jax.value_and_grad(cost))(*x)
     good = jnp.isfinite(costs) & jnp.isfinite(slopes).all(-1)
     return costs, jnp.where(good[:, None], slopes, 0.0), good
+
+
+def effective_share(
+    density: Density, q: GaussianMixture, at: Coordinates, data: Data, key: Any, count: int = 1000
+) -> Any:
+    """(sum w)^2 / (n sum w^2) of n draws, w = p/q, q with the normal of the initial states."""
+    own, move = jax.random.split(key)
+    x = q.sample(move, count)
+    zeta = jax.random.normal(own, (count, density.dimension - density.count), density.dtype)
+
+    def log_weight(x: Any, zeta: Any) -> Any:
+        drawn = q.log_density(x) - 0.5 * jnp.sum(zeta * zeta)
+        return density.log(jnp.concatenate([x, zeta]), at, data) - drawn
+
+    log = jax.vmap(log_weight)(x, zeta)
+    top = jnp.max(jnp.where(jnp.isfinite(log), log, -jnp.inf))
+    w = jnp.where(jnp.isfinite(log), jnp.exp(log - top), 0.0)
+    return jnp.sum(w) ** 2 / (count * jnp.maximum(jnp.sum(w * w), 1e-300))
 
 
 def _order(data: Data) -> tuple[Any, ...]:

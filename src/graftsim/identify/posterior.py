@@ -219,8 +219,8 @@ def posterior_of(
     for name, r, e in zip(p.names, rhat, ess, strict=True):
         if r > RHAT or e < ESS_PER_CHAIN * options.chains:
             warnings.append(
-                f"{name}: the chains have not mixed (R-hat {r:.3f}, effective sample size {e:.0f}). "
-                "Draw more, or there are several modes."
+                f"{name}: the chains have not mixed (R-hat {r:.3f}, effective sample size "
+                f"{e:.0f}). Draw more, or there are several modes."
             )
     settings = {**vars(options), "leapfrog steps a draw": steps}
     return Posterior(
