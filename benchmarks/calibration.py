@@ -20,7 +20,7 @@ import numpy as np
 
 import graftsim as gs
 from graftsim.identify.calibration import Calibration, coverage, ranks, thin, uniformity
-from graftsim.identify.mixture import Training
+from graftsim.identify.mixture import TRUSTED, Training
 from graftsim.identify.posterior import Chains
 from graftsim.report.targets import Figures
 
@@ -38,7 +38,7 @@ def problem(hard: bool) -> gs.Problem:
     simulator = gs.Simulator(b.build(), 1 / RATE, integrator=gs.ImplicitDamping())
     start = simulator.initial_state({"hinge": RELEASE})
     q = np.asarray(simulator.rollout(start, steps=int(SECONDS * RATE)).q)[:, 0]
-    channel = gs.Channel("joint.q[hinge]", np.arange(len(q)) / RATE, q, "rad")
+    channel = gs.Channel("joint.q[hinge]", np.linspace(0, SECONDS, len(q)), q, "rad")
     free = {
         "joint.damping[hinge]": gs.Bounds(0.0, 0.6),
         "link.com[rod].z": gs.Bounds(-0.9, -0.2, prior=gs.Prior(-0.5, 0.1)),
@@ -102,6 +102,12 @@ def main() -> int:
     judge(figures, "mixture", names, sets.theta, mixed, target=not arguments.hard)
     figures.note("share of the mixtures' draws that count, median", np.median(share))
     figures.note("the same, least", share.min())
+    good = share > TRUSTED
+    figures.note("mixtures that say they can be trusted", good.mean())
+    held = coverage(sets.theta[good], mixed[good], (0.95,)).mean()
+    figures.note("of those, 95% intervals hold the truth", held)
+    held = coverage(sets.theta[~good], mixed[~good], (0.95,)).mean() if not good.all() else np.nan
+    figures.note("of the others, 95% intervals hold the truth", held)
     spread = mixed.std(1) / draws.std(1)
     figures.note("deviation, mixture over NUTS, median", np.median(spread))
     figures.note("deviation, mixture over NUTS, least", spread.min())

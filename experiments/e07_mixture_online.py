@@ -62,7 +62,7 @@ def recording(seed: int) -> gs.Recording:
     simulator = gs.Simulator(pendulum(TRUE), DT, substeps=SUBSTEPS)
     q = np.asarray(simulator.rollout(simulator.initial_state(RELEASE), steps=SAMPLES).q)
     q = q + NOISE * np.random.default_rng(seed).normal(size=q.shape)
-    t = DT * np.arange(SAMPLES + 1)
+    t = np.linspace(0, SAMPLES * DT, SAMPLES + 1)
     # The first sample is the start, which is known.
     names = [f"joint.q[link{i}]" for i in range(3)]
     return gs.Recording({n: gs.Channel(n, t, q[:, i], "rad") for i, n in enumerate(names)}, "fall")
@@ -109,7 +109,8 @@ def draw(folder: str | None, found: MixtureFit) -> None:
     figure, grid = pictures.axes(4, width=3.4, height=2.9)
     means, stds, weights = (np.asarray(getattr(found.history, n)) for n in
                             ("means", "stds", "weights"))  # fmt: skip
-    epochs = np.arange(len(means))
+    epochs = np.arange(len(means))[::2]
+    means, stds, weights = means[::2], stds[::2], weights[::2]
     colours = (pictures.HYBRID, pictures.NETWORK, pictures.PLAIN)
     for i, true in enumerate(TRUE):
         a = grid[0][i]
@@ -123,7 +124,7 @@ def draw(folder: str | None, found: MixtureFit) -> None:
     last = grid[0][3]
     for k, colour in enumerate(colours):
         last.plot(epochs, weights[:, k], color=colour)
-    last.plot(epochs[1:], found.seen / SAMPLES, color=pictures.TRUTH, linestyle=":",
+    last.plot(np.arange(len(found.seen)), found.seen / SAMPLES, color=pictures.TRUTH, linestyle=":",
               label="share of samples known")  # fmt: skip
     last.set(title="mixing weights", xlabel="epoch", ylim=(0, 1.05))
     last.legend(frameon=False)

@@ -57,7 +57,10 @@ if TYPE_CHECKING:
         fit,
     )
     from graftsim.identify.discover import Discovery, discover
+    from graftsim.identify.mixture import MixtureFit, Online, fit_mixture
+    from graftsim.identify.posterior import Posterior, nuts
     from graftsim.identify.result import Trace
+    from graftsim.identify.sbi_adapter import for_sbi
     from graftsim.identify.screen import Criteria
     from graftsim.identify.sparse import SparsePath, sparsify
     from graftsim.io.filters import SavitzkyGolay
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
     from graftsim.io.signals import differentiate, resample
     from graftsim.io.urdf_write import write_urdf
     from graftsim.model import Builder, Model, State
+    from graftsim.optim.mixture import GaussianMixture
     from graftsim.optim.sparsity import SparseGroupLasso
 
 # Loaded when first used: the command line answers --help before JAX is there, and chooses its
@@ -127,6 +131,13 @@ _LAZY = {
     "State": "model",
     "Trajectory": "engine",
     "Trace": "identify.result",
+    "MixtureFit": "identify.mixture",
+    "Online": "identify.mixture",
+    "fit_mixture": "identify.mixture",
+    "GaussianMixture": "optim.mixture",
+    "Posterior": "identify.posterior",
+    "nuts": "identify.posterior",
+    "for_sbi": "identify.sbi_adapter",
     "Unbounded": "identify",
     "fit": "identify",
     "load": "io.load",
@@ -172,6 +183,7 @@ __all__ = [
     "Domain",
     "Feature",
     "FileError",
+    "GaussianMixture",
     "Graft",
     "GraftsimError",
     "GraftsimWarning",
@@ -179,10 +191,13 @@ __all__ = [
     "LevenbergMarquardt",
     "Library",
     "LogError",
+    "MixtureFit",
     "Model",
     "ModelError",
     "Odd",
+    "Online",
     "Positive",
+    "Posterior",
     "PrecisionError",
     "Prior",
     "Problem",
@@ -210,9 +225,12 @@ __all__ = [
     "dynamics",
     "export_onnx",
     "fit",
+    "fit_mixture",
+    "for_sbi",
     "load",
     "load_grafts",
     "model",
+    "nuts",
     "read_recording",
     "read_recordings",
     "recording_from_arrays",

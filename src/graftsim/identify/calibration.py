@@ -16,11 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.errors import ProblemError
-from graftsim.identify.density import Coordinates, Density, draw_prior
+from graftsim.identify.density import Coordinates, Density
 from graftsim.identify.mixture import Training, around_zero, effective_share, train
 from graftsim.identify.posterior import Chains, chains_of
+from graftsim.identify.predictive import Predictive, draw_prior
 from graftsim.identify.problem import Problem
-from graftsim.identify.residuals import Compiled, Data, as_data
+from graftsim.identify.residuals import Data
 
 
 class Sets(NamedTuple):
@@ -41,35 +42,23 @@ class Uniformity(NamedTuple):
 class Calibration:
     """Posteriors of many simulated data sets side by side, all by the same compiled programs.
 
-    Simulated readings are those of the problem's model and windows, with the problem's noise, from
-    initial states as the problem has them. Raises ProblemError: free initial states (their weak
-    prior is no place to draw from), a sensor whose reading is not a vector (poses), a Huber loss
-    (whose density is not that of the noise), a parameter without a proper prior.
+    Raises ProblemError where no data can be simulated (see `Predictive`), and for a Huber loss,
+    whose density is not that of the noise.
     """
 
     def __init__(self, problem: Problem) -> None:
-        if problem.fit_initial:
-            raise ProblemError(
-                "Calibration needs known initial states, as data are simulated from them: "
-                "initial='measured', or a function with fit_initial=False."
-            )
         if problem.huber_width is not None:
             raise ProblemError("Calibration needs loss='squared', the density of its noise.")
-        self.problem = problem
-        windows = problem.windows(problem.train, problem.horizons[-1])
-        self.clean = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-        self.compiled = Compiled(problem.setup, problem.parameters, self.clean, None, 0)
-        self.density = Density(problem, self.compiled)
+        self.problem, self.predictive = problem, Predictive(problem)
+        self.density = Density(problem, self.predictive.compiled)
 
     def simulate(self, theta: np.ndarray, rng: np.random.Generator) -> Sets:
         """A data set for each row of theta [n, p]."""
-        readings = simulated(self.problem, self.compiled, theta)
-        sigma = self.problem.sigma
+        clean = self.predictive.compiled.data
         values = tuple(
-            jnp.asarray(y + s * rng.normal(size=y.shape), self.density.dtype)
-            for y, s in zip(readings, sigma, strict=True)
+            jnp.asarray(y, self.density.dtype) for y in self.predictive.readings(theta, rng)
         )
-        many = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(theta), *x.shape)), self.clean)
+        many = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(theta), *x.shape)), clean)
         return Sets(theta, many._replace(value=values))
 
     def prior_sets(self, count: int, seed: int = 0) -> Sets:
@@ -115,28 +104,6 @@ class Calibration:
 
         theta, share = jax.jit(jax.vmap(one))(at, sets.data, keys)
         return np.asarray(theta, float), np.asarray(share, float)
-
-
-def simulated(problem: Problem, compiled: Compiled, theta: np.ndarray) -> list[np.ndarray]:
-    """What each sensor of a problem reads [n, w, samples, d] at parameters theta [n, p].
-
-    From the residuals of the compiled kernels; samples that are not there read zero.
-    """
-    specs, data = problem.setup.sensors.specs, compiled.data
-    poses = [s.channel for s in specs if s.kind == "link.pose"]
-    if poses:
-        raise ProblemError(f"{', '.join(poses)}: a pose is not a vector that noise is added to.")
-    local = np.zeros((len(theta), len(data.controls), problem.nlocal))
-    r = compiled.many_residuals(theta, local)
-    out, at = [], 0
-    for value, weight, sigma in zip(data.value, data.weight, problem.sigma, strict=True):
-        shape = value.shape
-        size = int(np.prod(shape[1:]))
-        own = r[..., at : at + size].reshape(len(theta), *shape)
-        there = np.asarray(weight) > 0
-        out.append(np.where(there, np.asarray(value, float) - sigma * own, 0.0))
-        at += size
-    return out
 
 
 def ranks(theta: np.ndarray, draws: np.ndarray) -> np.ndarray:

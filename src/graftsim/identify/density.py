@@ -54,7 +54,11 @@ class Space(eqx.Module):
     @property
     def _finite(self) -> tuple[Array, Array]:
         # An infinite number in a branch that is not taken would still spoil the gradient.
-        return tuple(jnp.where(jnp.isfinite(x), x, 0.0) for x in (self.lower, self.upper))
+        lower, upper = self.lower, self.upper
+        return (
+            jnp.where(jnp.isfinite(lower), lower, 0.0),
+            jnp.where(jnp.isfinite(upper), upper, 0.0),
+        )
 
     def theta(self, u: Float[Array, " p"]) -> Float[Array, " p"]:
         """Parameters at u."""
@@ -207,26 +211,3 @@ def _root(S: np.ndarray) -> np.ndarray:
     """W with W W^T = S^-1."""
     values, vectors = np.linalg.eigh((S + S.T) / 2)
     return vectors / np.sqrt(np.maximum(values, 1e-14 * values.max()))
-
-
-def draw_prior(problem: Problem, rng: np.random.Generator, count: int) -> np.ndarray:
-    """Parameters [count, p] drawn from the prior: Gaussians cut off at the bounds, or uniform.
-
-    Raises ProblemError: a parameter with neither a Gaussian prior nor two bounds.
-    """
-    from scipy.special import ndtr, ndtri
-
-    p = problem.parameters
-    flat = ~np.isfinite(p.prior_std)
-    open_ = flat & ~np.isfinite(p.upper - p.lower)
-    if open_.any():
-        names = ", ".join(np.array(p.names)[open_])
-        raise ProblemError(
-            f"{names}: no prior to draw from. Give Bounds(low, high), or prior=Prior(mean, std)."
-        )
-    share = rng.random((count, len(p)))
-    std = np.where(flat, 1.0, p.prior_std)
-    low, high = (ndtr((x - p.prior_mean) / std) for x in (p.lower, p.upper))
-    normal = p.prior_mean + std * ndtri(low + share * (high - low))
-    lower, width = (np.where(flat, x, 0.0) for x in (p.lower, p.upper - p.lower))
-    return np.clip(np.where(flat, lower + share * width, normal), p.lower, p.upper)

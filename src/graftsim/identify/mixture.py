@@ -12,7 +12,7 @@ landing", Roeder et al. 2017), so the gradient's noise vanishes as q becomes rig
 the expected loss E[cost(theta)] over Gumbel-softmax samples, nothing else. There is no entropy in
 it, so the deviations shrink for as long as it trains, whatever the noise of the data. They say how
 far the search has come, not how uncertain theta is. It lives in the parameters' own units; samples
-are clipped to the bounds, and a clipped number has no gradient.
+are clipped to the bounds, where a number has no gradient, and so are the kernels' means.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def train(
     rate: Any = training.rate
     if training.decay:
         rate = optax.cosine_decay_schedule(training.rate, training.epochs * training.steps)
-    adam = optax.adam(rate)
+    adam: Any = optax.adam(rate)
     order = _order(data)
     gradient = _loss_gradient if at is None else _elbo_gradient
 
@@ -232,7 +232,12 @@ def train(
             mixture, state = carry
             cost, slope = gradient(density, training, mixture, at, known, key)
             update, state = adam.update(slope, state)
-            return (eqx.apply_updates(mixture, update), state), cost
+            mixture = eqx.apply_updates(mixture, update)
+            if at is None:
+                # Samples of a kernel outside the bounds have no gradient to bring it back.
+                inside = jnp.clip(mixture.means, density.space.lower, density.space.upper)
+                mixture = eqx.tree_at(lambda m: m.means, mixture, inside)
+            return (mixture, state), cost
 
         carry, costs = jax.lax.scan(step, carry, jax.random.split(key, training.steps))
         return carry, (carry[0], costs.mean())
@@ -243,7 +248,7 @@ def train(
 
 
 def _loss_gradient(
-    density: Density, training: Training, q: GaussianMixture, at: None, data: Data, key: Any
+    density: Density, training: Training, q: GaussianMixture, at: Any, data: Data, key: Any
 ) -> tuple[Any, GaussianMixture]:
     """Mean cost of relaxed samples, for each residual known, and its gradient by the mixture."""
     place_ = place(density, at)
