@@ -36,6 +36,8 @@ DT, SUBSTEPS, SAMPLES, NOISE = 0.04, 4, 50, 2e-3
 RELEASE = np.array([1.0, 0.4, -0.3])
 EPOCHS, RATE, KERNELS, PER_EPOCH, DEVIATION = 150, 0.02, 3, 16, 0.3
 STEPS = 8
+# The first sample is the start itself, which is known: five more, and five every ten epochs.
+ARRIVE = Online(first=6, more=5, every=10)
 MEANS = (0.4, 1.4)
 ALIVE = 0.1
 
@@ -63,7 +65,6 @@ def recording(seed: int) -> gs.Recording:
     q = np.asarray(simulator.rollout(simulator.initial_state(RELEASE), steps=SAMPLES).q)
     q = q + NOISE * np.random.default_rng(seed).normal(size=q.shape)
     t = np.linspace(0, SAMPLES * DT, SAMPLES + 1)
-    # The first sample is the start, which is known.
     names = [f"joint.q[link{i}]" for i in range(3)]
     return gs.Recording({n: gs.Channel(n, t, q[:, i], "rad") for i, n in enumerate(names)}, "fall")
 
@@ -86,7 +87,7 @@ def online(seed: int, epochs: int, steps: int) -> MixtureFit:
     return fit_mixture(
         problem(seed, 1.0, loss="huber", huber_width=1.0), objective="loss", kernels=KERNELS,
         samples=PER_EPOCH // steps, steps=steps, epochs=epochs, rate=RATE, decay=False,
-        temperature=2 / 3, online=Online(5, 5, 10), seed=seed,
+        temperature=2 / 3, online=ARRIVE, seed=seed,
         start=spread_mixture(rng, KERNELS, MEANS[0] * three, MEANS[1] * three, DEVIATION * three),
     )  # fmt: skip
 
@@ -124,10 +125,10 @@ def draw(folder: str | None, found: MixtureFit) -> None:
     last = grid[0][3]
     for k, colour in enumerate(colours):
         last.plot(epochs, weights[:, k], color=colour)
-    last.plot(np.arange(len(found.seen)), found.seen / SAMPLES, color=pictures.TRUTH, linestyle=":",
-              label="share of samples known")  # fmt: skip
+    share = (found.seen - 1) / SAMPLES
+    last.plot(share, color=pictures.TRUTH, linestyle=":", label="share of samples known")
     last.set(title="mixing weights", xlabel="epoch", ylim=(0, 1.05))
-    last.legend(frameon=False)
+    last.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.28))
     pictures.save(figure, folder, "e07_mixture_online")
 
 

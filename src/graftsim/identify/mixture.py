@@ -38,7 +38,7 @@ from graftsim.optim.mixture import GaussianMixture, spread_mixture
 
 OBJECTIVES = ("elbo", "loss")
 # Less than this share of draws that count, and a mixture is said not to be the posterior.
-TRUSTED = 0.5
+TRUSTED = 0.8
 
 
 @dataclass(frozen=True)
