@@ -53,7 +53,7 @@ def test_mixtures_of_many_data_sets_are_calibrated():
     calibration = Calibration(swing(free=PRIOR))
     sets = calibration.prior_sets(60)
     at = calibration.around(sets)
-    draws, share = calibration.mixture(sets, at, Training(samples=8, epochs=150), 99)
+    draws, share = calibration.mixture(sets, at, Training(samples=8, epochs=100), 99)
     assert np.median(share) > 0.9
     assert uniformity(ranks(sets.theta, draws), 99, 5).p_value[0] > 0.01
     middle = draws.mean(1, keepdims=True)

@@ -73,6 +73,6 @@ def test_a_mixture_that_does_not_fit_says_so():
 
     factors = gs.Custom(("a", "b"), (1.0, 1.0), scaled, "1", gs.Bounds(0.2, 5.0))
     problem = swing(free={"factor": factors}, noise=1e-3)
-    found = gs.fit_mixture(problem, kernels=1, epochs=100)
+    found = gs.fit_mixture(problem, kernels=1, samples=8, epochs=60)
     assert found.effective < 0.5
     assert "Its intervals are too narrow" in found.posterior().warnings[0]

@@ -68,9 +68,9 @@ def quadrature(problem, low, high):
 def test_nuts_is_right_at_a_bound(at_the_bound):
     """The mean of a density that is cut off, where an interval from the fit has nothing to say."""
     problem, result = at_the_bound
-    posterior = gs.nuts(problem, result, draws=1000, warmup=200, chains=2)
+    posterior = gs.nuts(problem, result, draws=600, warmup=200, chains=2)
     mean, std = quadrature(problem, 0.0, 0.2)
-    assert posterior.theta.shape == (2, 1000, 1)
+    assert posterior.theta.shape == (2, 600, 1)
     assert posterior.theta.min() > 0
     assert posterior.mean[0] == pytest.approx(mean, abs=4 * std / np.sqrt(posterior.ess[0]))
     assert posterior.std[0] == pytest.approx(std, rel=0.1)

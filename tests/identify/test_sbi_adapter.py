@@ -38,6 +38,7 @@ def test_prior_and_simulator_over_tensors():
     assert np.isneginf(float(given.prior.log_prob(torch.tensor([-0.1, 1.0]))))
 
 
+@pytest.mark.slow
 def test_sbi_finds_what_nuts_finds():
     """A neural posterior of the same data, roughly."""
     inference = pytest.importorskip("sbi.inference")
@@ -46,8 +47,8 @@ def test_sbi_finds_what_nuts_finds():
     given = gs.for_sbi(problem)
     torch.manual_seed(0)
     npe = inference.NPE(prior=given.prior)
-    theta = given.prior.sample((2000,))
-    npe.append_simulations(theta, given.simulator(theta)).train(max_num_epochs=60)
+    theta = given.prior.sample((1000,))
+    npe.append_simulations(theta, given.simulator(theta)).train(max_num_epochs=100)
     drawn = npe.build_posterior().set_default_x(given.observed).sample((1000,))
     exact = gs.nuts(problem, draws=500, warmup=200, chains=2)
     assert float(drawn.mean()) == pytest.approx(exact.mean[0], abs=2 * exact.std[0])

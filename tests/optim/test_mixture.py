@@ -70,7 +70,7 @@ def test_samples_follow_the_density(mixture):
     x = np.asarray(mixture.sample(jax.random.key(2), 100_000))
     np.testing.assert_allclose(x.mean(0), mixture.mean, atol=0.02)
     np.testing.assert_allclose(x.std(0), mixture.std, rtol=0.01)
-    side = jnp.linspace(-4, 5, 400)
+    side = jnp.linspace(-4, 5, 200)
     grid = jnp.stack(jnp.meshgrid(side, side), -1).reshape(-1, 2)
     density = np.exp(jax.vmap(mixture.log_density)(grid))
     cell = float(side[1] - side[0]) ** 2
