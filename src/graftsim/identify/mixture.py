@@ -135,11 +135,12 @@ def fit_mixture(
     """Train a mixture of Gaussian kernels over the parameters of a problem; see the module.
 
     "elbo": kernels begin around the `result`, or around a fit that runs first. "loss": their means
-    begin anywhere within the bounds and their deviations at a quarter of them, or as `start` says
-    (over theta); initial states must not be free. `online`: samples become known one by one.
+    begin anywhere within the bounds and their deviations at a quarter of them; initial states must
+    not be free. `start`: another mixture to begin with, over theta with "loss", over coordinates
+    with "elbo". `online`: samples become known one by one.
 
     Raises ProblemError: an unknown objective, free initial states with "loss", a parameter without
-    bounds to start "loss" in, nothing to fit.
+    bounds to start "loss" in, a start over other than p numbers, nothing to fit.
     """
     if objective not in OBJECTIVES:
         raise ProblemError(f"objective '{objective}'. {suggest(objective, OBJECTIVES)}")
@@ -161,6 +162,10 @@ def fit_mixture(
     else:
         at = density.around(fit(problem).theta if result is None else result.theta)
         start = start or around_zero(rng, kernels, density.count)
+    if start.means.shape[-1] != density.count:
+        raise ProblemError(
+            f"start is a mixture over {start.means.shape[-1]} numbers; {density.count} are free."
+        )
     start = jax.tree.map(lambda x: jnp.asarray(x, density.dtype), start)
     seen = _seen(online, density.data, epochs)
     run = jax.jit(lambda *a: train(density, training, *a))
@@ -279,7 +284,7 @@ def _elbo_gradient(
     own, move = jax.random.split(key)
     still = jax.lax.stop_gradient(q)
     rest = density.dimension - density.count
-    count, kernels = training.samples, training.kernels
+    count, kernels = training.samples, len(q.logits)
     zeta = jax.random.normal(own, (count * kernels, rest), density.dtype)
 
     def cost(x: Any, zeta: Any) -> Any:
