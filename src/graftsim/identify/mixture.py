@@ -81,7 +81,8 @@ class MixtureFit:
     The mixture is over theta with the objective "loss", over coordinates around a fit with "elbo":
     `sample` gives theta either way. `effective`, of "elbo": the share of its draws that would count
     if each were weighted by posterior over mixture: one where it is right, and small where the
-    posterior has a shape, often a curved ridge, that the kernels do not reach.
+    posterior has a shape, often a curved ridge, that the kernels do not reach. Draws of the mixture
+    do not see what lies outside it, so a large share is no proof.
     """
 
     names: tuple[str, ...]
