@@ -62,7 +62,10 @@ if TYPE_CHECKING:
     from graftsim.identify.discover import Discovery, discover
     from graftsim.identify.excite import Excitation, excite
     from graftsim.identify.landscape import landscape
+    from graftsim.identify.mixture import MixtureFit, Online, fit_mixture
+    from graftsim.identify.posterior import Posterior, nuts
     from graftsim.identify.result import Landscape, Trace
+    from graftsim.identify.sbi_adapter import for_sbi
     from graftsim.identify.screen import Criteria
     from graftsim.identify.sparse import SparsePath, sparsify
     from graftsim.io.filters import SavitzkyGolay
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
     from graftsim.io.signals import differentiate, resample
     from graftsim.io.urdf_write import write_urdf
     from graftsim.model import Builder, Model, State
+    from graftsim.optim.mixture import GaussianMixture
     from graftsim.optim.sparsity import SparseGroupLasso
 
 # Loaded when first used: the command line answers --help before JAX is there, and chooses its
@@ -139,6 +143,13 @@ _LAZY = {
     "State": "model",
     "Trajectory": "engine",
     "Trace": "identify.result",
+    "MixtureFit": "identify.mixture",
+    "Online": "identify.mixture",
+    "fit_mixture": "identify.mixture",
+    "GaussianMixture": "optim.mixture",
+    "Posterior": "identify.posterior",
+    "nuts": "identify.posterior",
+    "for_sbi": "identify.sbi_adapter",
     "Unbounded": "identify",
     "fit": "identify",
     "load": "io.load",
@@ -188,6 +199,7 @@ __all__ = [
     "Excitation",
     "Feature",
     "FileError",
+    "GaussianMixture",
     "Graft",
     "GraftsimError",
     "GraftsimWarning",
@@ -196,10 +208,13 @@ __all__ = [
     "LevenbergMarquardt",
     "Library",
     "LogError",
+    "MixtureFit",
     "Model",
     "ModelError",
     "Odd",
+    "Online",
     "Positive",
+    "Posterior",
     "PrecisionError",
     "Prior",
     "Problem",
@@ -228,10 +243,13 @@ __all__ = [
     "excite",
     "export_onnx",
     "fit",
+    "fit_mixture",
+    "for_sbi",
     "landscape",
     "load",
     "load_grafts",
     "model",
+    "nuts",
     "read_recording",
     "read_recordings",
     "recording_from_arrays",

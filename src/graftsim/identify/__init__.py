@@ -5,9 +5,12 @@ from graftsim.identify.discover import discover
 from graftsim.identify.domains import Bounds, Domain, Positive, Prior, Unbounded
 from graftsim.identify.findings import Discovery
 from graftsim.identify.fit import fit
+from graftsim.identify.mixture import MixtureFit, Online, fit_mixture
 from graftsim.identify.parameters import Custom
+from graftsim.identify.posterior import Posterior, nuts
 from graftsim.identify.problem import Problem
 from graftsim.identify.result import Result
+from graftsim.identify.sbi_adapter import ForSBI, for_sbi
 from graftsim.identify.screen import Criteria
 from graftsim.identify.search import Automatic
 from graftsim.optim.first_order import LBFGS, Adam
@@ -29,8 +32,12 @@ __all__ = [
     "DifferentialEvolution",
     "Discovery",
     "Domain",
+    "ForSBI",
     "LevenbergMarquardt",
+    "MixtureFit",
+    "Online",
     "Positive",
+    "Posterior",
     "Prior",
     "Problem",
     "RandomRestarts",
@@ -39,4 +46,7 @@ __all__ = [
     "Unbounded",
     "discover",
     "fit",
+    "fit_mixture",
+    "for_sbi",
+    "nuts",
 ]

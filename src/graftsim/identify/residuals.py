@@ -232,7 +232,8 @@ class Compiled:
         nlocal: int,
     ) -> None:
         self.data, self.dtype, self.size = data, setup.simulator.dt.dtype, len(parameters)
-        one = window_function(setup, parameters, data, huber_width, nlocal)
+        # Of one window: (theta, local, window) -> residuals, on kernels.
+        self.one = one = window_function(setup, parameters, data, huber_width, nlocal)
 
         def residual(theta: Array, local: Array, data: Data) -> Array:
             return jax.vmap(one, (None, 0, 0))(theta, local, data)
