@@ -35,8 +35,8 @@ def test_plan_keeps_the_limits_and_teaches_more_than_sines(planned):
     assert max(v for k, v in planned.used.items() if k.startswith("force")) <= SAFE + 1e-9
     assert planned.information > planned.information_of_sines + 3
     for joint in ("shoulder", "elbow"):
-        q = planned.plan[f"desired.q[{joint}]"].values[:, 0]
-        qd = planned.plan[f"desired.qd[{joint}]"].values[:, 0]
+        q = planned.plan[f"signal[desired.q:{joint}]"].values[:, 0]
+        qd = planned.plan[f"signal[desired.qd:{joint}]"].values[:, 0]
         assert abs(qd).max() <= 4.0 + 1e-9
         assert abs(qd[[0, -1]]).max() < 0.05
         np.testing.assert_allclose(np.gradient(q, 0.01), qd, atol=1e-9)
@@ -47,7 +47,7 @@ def test_a_fit_of_the_plan_knows_what_was_promised(planned):
     """Played on the arm and recorded with noise: standard deviations as expected."""
     simulator, plan = arm(), planned.plan
     u = np.stack([plan[f"control[m{i}]"].values[:-1, 0] for i in (1, 2)], -1)
-    start = simulator.initial_state({j: plan[f"desired.q[{j}]"].values[0, 0] for j in
+    start = simulator.initial_state({j: plan[f"signal[desired.q:{j}]"].values[0, 0] for j in
                                      ("shoulder", "elbow")})  # fmt: skip
     moved = simulator.rollout(start, controls=jnp.asarray(u))
     rng, time = np.random.default_rng(0), np.asarray(moved.time)

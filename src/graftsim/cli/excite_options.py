@@ -17,7 +17,7 @@ class ExciteOptions(msgspec.Struct, frozen=True, kw_only=True):
     Example: graftsim excite fit-out/robot.xml --after fit-out/fit.json --velocity 2 --out next.csv
 
     The log has a column of commands for each actuator, control[...], and the motion that they
-    should give, desired.q[...] and desired.qd[...], for a controller to follow.
+    should give, signal[desired.q:...] and signal[desired.qd:...], for a controller to follow.
     """
 
     robot: Annotated[str, tyro.conf.Positional, shown("ROBOT")]

@@ -44,7 +44,7 @@ class Expected:
 @dataclass(frozen=True)
 class Excitation:
     """`plan`: a recording of commands `control[...]` and the motion they should give,
-    `desired.q[...]`, `desired.qd[...]`. `used`: largest share of each limit, by name.
+    `signal[desired.q:...]`, `signal[desired.qd:...]`. `used`: largest share of each limit, by name.
     """
 
     plan: Recording
@@ -226,8 +226,8 @@ class _Planner:
             for i, name in enumerate(model.actuator.names)
         ]
         for i, (name, unit) in enumerate(zip(model.tree.dofs, model.tree.dof_units, strict=True)):
-            channels.append(Channel(f"desired.q[{name}]", self.time, q[:, i], unit))
-            channels.append(Channel(f"desired.qd[{name}]", self.time, qd[:, i], f"{unit}/s"))
+            channels.append(Channel(f"signal[desired.q:{name}]", self.time, q[:, i], unit))
+            channels.append(Channel(f"signal[desired.qd:{name}]", self.time, qd[:, i], f"{unit}/s"))
         fast = np.abs(qd).max(0) / motions.speed
         used = {
             f"force of {n}": float(x) for n, x in zip(model.actuator.names, share[0], strict=True)
