@@ -91,6 +91,20 @@ def test_loaded_robot():
 
 
 @pytest.mark.slow
+def test_how_sure():
+    """Nothing speaks against the right model, the truth lies in the intervals, and the planned
+    experiment would teach several times more.
+    """
+    text = run("examples/12_how_sure.py")
+    assert "nothing in these data speaks against the model" in text
+    for name, true in (("friction", 0.3), ("damping", 0.1)):
+        low, high = re.findall(rf"joint.{name}\[arm\] +[\d.]+  \[([\d.]+), ([\d.]+)\]", text)[0]
+        assert float(low) < true < float(high)
+    before, after = re.findall(r"joint.damping\[arm\] +known to ([\d.]+) now, to ([\d.]+)", text)[0]
+    assert float(after) < 0.3 * float(before)
+
+
+@pytest.mark.slow
 def test_written_robot_is_the_fitted_one():
     """The file has the fitted damping, and URDF says that it cannot express armature."""
     text = run("examples/07_write_fitted_robot.py")
