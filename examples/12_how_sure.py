@@ -1,4 +1,4 @@
-"""How sure is a fit? Residuals, a bootstrap, a profile, and the experiment that would teach more."""
+"""How sure is a fit? Residuals, a bootstrap, a profile, and the experiment to do next."""
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,8 @@ result = gs.fit(problem, bootstrap=gs.Bootstrap(100), profiles=["joint.damping[a
 
 print(result.lack.text)
 for row in result.parameters:
-    print(f"{row.name:20s} {row.value:8.4f}  [{row.low:.4f}, {row.high:.4f}] {row.unit}, {row.status}")
+    interval = f"[{row.low:.4f}, {row.high:.4f}]"
+    print(f"{row.name:20s} {row.value:8.4f}  {interval} {row.unit}, {row.status}")
 for direction in result.weak:
     print(direction.text)
 damping = result.profiles[0]
