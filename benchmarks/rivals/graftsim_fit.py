@@ -1,0 +1,143 @@
+"""graftsim on a case of the identification benchmark: reads its logs, writes what it found.
+
+Whole logs from their known initial states, as the other contestant takes them, by `gs.fit` with its
+defaults; case b by `search=`, case e also by `gs.discover`. The second and later repeats are warm.
+
+    PYTHON benchmarks/rivals/graftsim_fit.py CASE LOGS.npz OUT.json [--assets FOLDER] [--discover]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
+
+import identification_cases as cases
+import numpy as np
+
+import graftsim as gs
+from graftsim.model.catalogue import with_leaf
+
+SEARCH = gs.BasinHopping(workers=8, rounds=4, iterations=20)
+SELECTORS = {
+    "armature": "joint.armature[{of}]",
+    "damping": "joint.damping[{of}]",
+    "mass": "link.mass[{of}]",
+    **{kind: f"link.{kind[:3]}[{{of}}]{kind[3:]}" for kind in cases.AXES},
+}
+
+
+def simulator(case: cases.Case, x: np.ndarray) -> gs.Simulator:
+    """The model with the free numbers x [p], read from the MJCF that MuJoCo writes of it."""
+    import mujoco
+
+    spec = mujoco.MjSpec.from_string(case.mjcf)
+    for f, value in zip(case.free, x, strict=True):
+        cases.write(spec, f.kind, f.of, float(value))
+    spec.compile()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.xml"
+        path.write_text(spec.to_xml(), encoding="utf-8")
+        model = gs.load(path)
+    rk4 = case.integrator == "RK4"
+    integrator = gs.RungeKutta4() if rk4 else gs.ImplicitDamping()
+    return gs.Simulator(model, case.dt, integrator=integrator)
+
+
+def free(case: cases.Case) -> dict[str, Any]:
+    """What is free, with its bounds."""
+    if all(f.kind == "length" for f in case.free):
+        names = tuple(f.of for f in case.free)
+        start = tuple(f.start for f in case.free)
+        low, high = case.free[0].low, case.free[0].high
+        return {"length": gs.Custom(names, start, with_lengths, "m", gs.Bounds(low, high))}
+    return {SELECTORS[f.kind].format(of=f.of): gs.Bounds(f.low, f.high) for f in case.free}
+
+
+def with_lengths(model: gs.Model, x: Any) -> gs.Model:
+    """A double pendulum along y with other lengths."""
+    model = with_leaf(model, "link.com", model.link.com.at[:, 1].set(x))
+    return with_leaf(model, "joint.origin", model.joint.origin.at[1, 1].set(x[0]))
+
+
+def recordings(case: cases.Case, read: np.ndarray) -> list[gs.Recording]:
+    """Logs [n, steps + 1, nq] as recordings."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_string(case.mjcf)
+    found = []
+    for k, y in enumerate(read):
+        columns = {f"joint.q[{model.joint(j).name}]": y[:, j] for j in range(model.nq)}
+        u = np.concatenate([case.commands[k], case.commands[k][-1:]])
+        columns |= {f"control[{model.actuator(i).name}]": u[:, i] for i in range(model.nu)}
+        found.append(gs.recording_from_arrays(columns, name=f"log {k}", time=case.dt))
+    return found
+
+
+def problem(case: cases.Case, read: np.ndarray, start: gs.Simulator | None = None) -> gs.Problem:
+    """Whole logs from their known initial states, nothing held out here."""
+    made = recordings(case, read)
+    poses = {r.name: pose for r, pose in zip(made, case.poses, strict=False)}
+
+    def initial(r: gs.Recording, _: float) -> tuple[np.ndarray, np.ndarray]:
+        return poses[r.name], np.zeros_like(poses[r.name])
+
+    channels = [n for n in made[0].names if n.startswith("joint.q")]
+    return gs.Problem(
+        start or simulator(case, case.values("start")),
+        made,
+        free(case),
+        noise=dict.fromkeys(channels, case.noise),
+        holdout=0,
+        horizon=case.commands.shape[1] * case.dt,
+        growth=(1.0,),
+        initial=initial,
+        fit_initial=False,
+    )
+
+
+def fit(case: cases.Case, read: np.ndarray, x: np.ndarray) -> dict[str, Any]:
+    """One fit from x [p]: numbers, seconds with everything that `gs.fit` reports, iterations."""
+    began = time.perf_counter()
+    if case.starts is not None:
+        case = cases.started(case, x)
+    search = None if case.starts is None else SEARCH
+    result = gs.fit(problem(case, read), search=search)
+    seconds = time.perf_counter() - began
+    return {
+        "x": result.theta.tolist(),
+        "seconds": seconds,
+        "iterations": len(result.history),
+        "outcome": result.outcome,
+        "residual": result.settings["residual over noise"],
+        "warnings": list(result.warnings),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case")
+    parser.add_argument("logs", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--assets", type=Path, default=Path())
+    parser.add_argument("--repeats", type=int, default=1)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", gs.GraftsimWarning)
+    case = cases.make(arguments.case, arguments.assets)
+    read = np.load(arguments.logs)["read"][: case.fitted]
+    starts = case.values("start")[None] if case.starts is None else case.starts
+    runs = [[fit(case, read, x) for x in starts] for _ in range(arguments.repeats)]
+    arguments.out.write_text(json.dumps({"runs": runs}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
