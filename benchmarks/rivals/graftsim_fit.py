@@ -28,6 +28,7 @@ import graftsim as gs
 from graftsim.model.catalogue import with_leaf
 
 SEARCH = gs.BasinHopping(workers=8, rounds=4, iterations=20)
+HORIZON = 0.5  # s, of discovery's windows
 SELECTORS = {
     "armature": "joint.armature[{of}]",
     "damping": "joint.damping[{of}]",
@@ -107,7 +108,7 @@ def problem(case: cases.Case, read: np.ndarray, start: gs.Simulator | None = Non
 
 def fit(case: cases.Case, read: np.ndarray, x: np.ndarray) -> dict[str, Any]:
     """One fit from x [p]: numbers, seconds with everything that `gs.fit` reports, iterations."""
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     if case.starts is not None:
         case = cases.started(case, x)
     search = None if case.starts is None else SEARCH
@@ -116,11 +117,43 @@ def fit(case: cases.Case, read: np.ndarray, x: np.ndarray) -> dict[str, Any]:
     return {
         "x": result.theta.tolist(),
         "seconds": seconds,
+        "cpu": time.process_time() - cpu,
         "iterations": len(result.history),
         "outcome": result.outcome,
         "residual": result.settings["residual over noise"],
         "warnings": list(result.warnings),
     }
+
+
+def discovered(case: cases.Case, read: np.ndarray) -> dict[str, Any]:
+    """`gs.discover` on the fitted logs, a third of them to judge by, then the hybrid's motion along
+    every log from its known start: positions [n, steps + 1, nq].
+    """
+    import jax.numpy as jnp
+
+    began = time.perf_counter()
+    logs = recordings(case, read)
+    kept = 2 * len(logs) // 3
+    channels = [n for n in logs[0].names if n.startswith("joint.q")]
+    start = simulator(case, case.values("start"))
+    found = gs.discover(
+        start,
+        logs[:kept],
+        free(case),
+        heldout=logs[kept:],
+        noise=dict.fromkeys(channels, case.noise),
+        horizon=HORIZON,
+    )
+    seconds = time.perf_counter() - began
+    costs, hybrid, form = found.costs, found.simulator, "networks"
+    # Which of both is better is known from the logs that discovery judges by.
+    if found.formula is not None and costs["formula"] <= costs["network"]:
+        hybrid, form = found.formula, "formulas"
+    q = [
+        np.asarray(hybrid.rollout(hybrid.initial_state(pose), jnp.asarray(u)).q).tolist()
+        for pose, u in zip(case.poses, case.commands, strict=True)
+    ]
+    return {"seconds": seconds, "form": form, "sentences": found.sentences(), "q": q}
 
 
 def main() -> None:
@@ -129,6 +162,7 @@ def main() -> None:
     parser.add_argument("logs", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--assets", type=Path, default=Path())
+    parser.add_argument("--discover", action="store_true")
     parser.add_argument("--repeats", type=int, default=1)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
@@ -136,7 +170,10 @@ def main() -> None:
     read = np.load(arguments.logs)["read"][: case.fitted]
     starts = case.values("start")[None] if case.starts is None else case.starts
     runs = [[fit(case, read, x) for x in starts] for _ in range(arguments.repeats)]
-    arguments.out.write_text(json.dumps({"runs": runs}), encoding="utf-8")
+    out: dict[str, Any] = {"runs": runs}
+    if arguments.discover:
+        out["discovered"] = discovered(case, read)
+    arguments.out.write_text(json.dumps(out), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -176,7 +176,7 @@ def _check_start(
     problem: Problem, compiled: Compiled, windows: Windows, theta: np.ndarray, local: np.ndarray
 ) -> None:
     physical = np.flatnonzero(problem.parameters.physical)
-    r, J_t, _ = compiled.jacobian(theta, local, physical)
+    r, J_t, _ = compiled.jacobian(theta, local, physical, keep=True)
     bad = ~np.isfinite(r).all(1) | ~np.isfinite(J_t).all((1, 2))
     if bad.any():
         i = int(np.argmax(bad))
