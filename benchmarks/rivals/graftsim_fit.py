@@ -112,12 +112,16 @@ def fit(case: cases.Case, read: np.ndarray, x: np.ndarray) -> dict[str, Any]:
     if case.starts is not None:
         case = cases.started(case, x)
     search = None if case.starts is None else SEARCH
-    result = gs.fit(problem(case, read), search=search)
+    posed = problem(case, read)
+    solving = time.perf_counter()
+    result = gs.fit(posed, search=search)
     seconds = time.perf_counter() - began
     return {
         "x": result.theta.tolist(),
         "seconds": seconds,
         "cpu": time.process_time() - cpu,
+        # Without intervals, judgement and warnings.
+        "solved": solving - began + result.history[-1].seconds,
         "iterations": len(result.history),
         "outcome": result.outcome,
         "residual": result.settings["residual over noise"],

@@ -108,9 +108,7 @@ def main() -> None:
     case = cases.make(arguments.case, arguments.assets)
     read = np.load(arguments.logs)["read"][: case.fitted]
     starts = case.values("start")[None] if case.starts is None else case.starts
-    runs = [
-        [fit(case, read, x, arguments.plain) for x in starts] for _ in range(arguments.repeats)
-    ]
+    runs = [[fit(case, read, x, arguments.plain) for x in starts] for _ in range(arguments.repeats)]
     from mujoco import sysid
 
     if not hasattr(sysid, "optimize"):
