@@ -3,11 +3,11 @@
     python benchmarks/identification.py [--cases a b c d e] [--theirs PYTHON] [--assets FOLDER]
 
 Cases (`identification_cases.py`): (a) five rotor inertias of an arm, (b) two lengths of a double
-pendulum from 25 starts, (c) thirty numbers of a seven-joint arm, (d) forty of a quadruped, (e) an arm
-whose friction no model has. MuJoCo makes the logs, with sensor noise. Both contestants get the same
-logs, free numbers, bounds, starts, known initial states, and both cores; each fit is a process of its
-own. Theirs runs as its README has it (optimizer "mujoco", defaults), once with the toolbox's own
-normalisation of residuals and once with errors over the sensor's noise, which is what ours uses.
+pendulum from 25 starts, (c) thirty numbers of a seven-joint arm, (d) forty of a quadruped, (e) an
+arm whose friction no model has. MuJoCo makes the logs, with sensor noise. Both contestants get the
+same logs, free numbers, bounds, starts, known initial states, and all cores; each fit is a process
+of its own. Theirs runs as its README has it (optimizer "mujoco", defaults), once with the toolbox's
+own normalisation of residuals and once with errors over the sensor's noise, as ours has it.
 
 Held-out error: other logs, rolled out by MuJoCo with each contestant's numbers from the same known
 states, root mean square over the sensor's noise. Against their run over the noise, which poses the
@@ -228,23 +228,27 @@ def main() -> int:
     theirs = Contestant(arguments.theirs, "mujoco_sysid.py", arguments)
     complete = True
     for letter in arguments.cases:
+        shown = len(figures.rows)
         try:
             case = cases.make(letter, arguments.assets)
             truth, read = cases.logs(case)
-            print(f"case {letter}: {read.shape[1] - 1} steps of {case.dt:.4g} s, {case.fitted} logs "
-                  f"fitted, {len(read) - case.fitted} held out, {load()}", flush=True)  # fmt: skip
+            size = f"{read.shape[1] - 1} steps of {case.dt:.4g} s"
+            count = f"{case.fitted} logs fitted, {len(read) - case.fitted} held out"
+            print(f"case {letter}: {size}, {count}, {load()}", flush=True)
             with tempfile.TemporaryDirectory() as folder:
                 logs = Path(folder) / "logs.npz"
                 np.savez(logs, truth=truth, read=read)
                 if case.starts is not None:
                     many_starts(figures, case, read, logs, ours, theirs)
-                    continue
-                one_start(figures, case, read, logs, ours, theirs, arguments.tries)
+                else:
+                    one_start(figures, case, read, logs, ours, theirs, arguments.tries)
                 if case.friction is not None:
                     lack_of_fit(figures, case, read, logs, ours)
         except Missing as missing:
             complete = False
             print(f"case {letter} is not complete: {missing}", file=sys.stderr)
+        for row in figures.rows[shown:]:
+            print(f"  {row.name}: {row.value:.5g} {row.unit}", flush=True)
         print(f"  done, {load()}", flush=True)
     return 0 if figures.finish() and complete else 1
 

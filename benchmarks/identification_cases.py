@@ -1,7 +1,7 @@
 """The cases of the identification benchmark: MJCF models, what is free, and logs made by MuJoCo.
 
 Only NumPy and MuJoCo are needed here, so that every contestant's interpreter can read the file. A
-model's numbers are written by name (`armature j2`, `com.x l3`), and the same names say what is free.
+model's numbers are written by name (`armature j2`, `com.x l3`); the same names say what is free.
 Logs hold the commands sent and the joint angles read, with white noise; every log starts at rest
 from a known position.
 """
@@ -166,11 +166,11 @@ def chain(
   <joint name="j{i}" type="hinge" axis="{direction}" armature="0.1" damping="1"/>"""
         ends += "</body>"
         at = l
-        acts += (
-            f'\n<motor name="j{i}" joint="j{i}"/>'
-            if kp is None
-            else f'\n<position name="j{i}" joint="j{i}" kp="{float(kp[i])!r}" kv="{0.1 * float(kp[i])!r}"/>'
-        )
+        if kp is None:
+            acts += f'\n<motor name="j{i}" joint="j{i}"/>'
+        else:
+            k = float(kp[i])
+            acts += f'\n<position name="j{i}" joint="j{i}" kp="{k!r}" kv="{0.1 * k!r}"/>'
     return document(text + ends, acts, dt)
 
 
@@ -192,7 +192,7 @@ def sines(
     out = np.zeros((logs_, steps, len(size)))
     for k in range(logs_):
         for _ in range(3):
-            a, f, p = rng.uniform(0.3, 1.0, len(size)), rng.uniform(0.15, 1.2, len(size)), 0.0
+            a, f = rng.uniform(0.3, 1.0, len(size)), rng.uniform(0.15, 1.2, len(size))
             p = rng.uniform(0, 2 * np.pi, len(size))
             out[k] += a * size / 2 * np.sin(2 * np.pi * f * t + p)
         out[k] -= out[k][:1]

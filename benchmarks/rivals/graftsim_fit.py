@@ -22,9 +22,12 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 
 import identification_cases as cases
+import jax.numpy as jnp
 import numpy as np
 
 import graftsim as gs
+from graftsim.identify.parameters import Parameters, Setup
+from graftsim.identify.sensors import make_sensors
 from graftsim.model.catalogue import with_leaf
 
 SEARCH = gs.BasinHopping(workers=8, rounds=4, iterations=20)
@@ -38,30 +41,28 @@ SELECTORS = {
 
 
 def simulator(case: cases.Case, x: np.ndarray) -> gs.Simulator:
-    """The model with the free numbers x [p], read from the MJCF that MuJoCo writes of it."""
-    import mujoco
-
-    spec = mujoco.MjSpec.from_string(case.mjcf)
-    for f, value in zip(case.free, x, strict=True):
-        cases.write(spec, f.kind, f.of, float(value))
-    spec.compile()
+    """The case's model with the free numbers x [p] written into it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.xml"
-        path.write_text(spec.to_xml(), encoding="utf-8")
+        path.write_text(case.mjcf, encoding="utf-8")
         model = gs.load(path)
     rk4 = case.integrator == "RK4"
     integrator = gs.RungeKutta4() if rk4 else gs.ImplicitDamping()
-    return gs.Simulator(model, case.dt, integrator=integrator)
+    setup = Setup(gs.Simulator(model, case.dt, integrator=integrator), make_sensors(model, [], {}))
+    return Parameters(setup, free(case, bounded=False)).apply(setup, jnp.asarray(x)).simulator
 
 
-def free(case: cases.Case) -> dict[str, Any]:
+def free(case: cases.Case, *, bounded: bool = True) -> dict[str, Any]:
     """What is free, with its bounds."""
     if all(f.kind == "length" for f in case.free):
         names = tuple(f.of for f in case.free)
         start = tuple(f.start for f in case.free)
         low, high = case.free[0].low, case.free[0].high
         return {"length": gs.Custom(names, start, with_lengths, "m", gs.Bounds(low, high))}
-    return {SELECTORS[f.kind].format(of=f.of): gs.Bounds(f.low, f.high) for f in case.free}
+    return {
+        SELECTORS[f.kind].format(of=f.of): gs.Bounds(f.low, f.high) if bounded else gs.Unbounded()
+        for f in case.free
+    }
 
 
 def with_lengths(model: gs.Model, x: Any) -> gs.Model:
@@ -133,8 +134,6 @@ def discovered(case: cases.Case, read: np.ndarray) -> dict[str, Any]:
     """`gs.discover` on the fitted logs, a third of them to judge by, then the hybrid's motion along
     every log from its known start: positions [n, steps + 1, nq].
     """
-    import jax.numpy as jnp
-
     began = time.perf_counter()
     logs = recordings(case, read)
     kept = 2 * len(logs) // 3

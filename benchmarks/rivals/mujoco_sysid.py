@@ -2,9 +2,9 @@
 
 Runs where `mujoco[sysid]` is installed. Settings are those of the toolbox's README: the optimiser
 "mujoco" (Gauss-Newton, batched finite differences on all cores), its defaults for everything else.
-Residuals are errors over the sensor's noise (a `modify_residual`), as for the other contestant; with
-`--plain` the toolbox's own normalisation. Initial states are given. Logs are on the simulation's
-grid, so nothing is resampled, which is exact and quicker.
+Residuals are errors over the sensor's noise (a `modify_residual`), as for the other contestant;
+with `--plain` the toolbox's own normalisation. Initial states are given. Logs are on the
+simulation's grid, so nothing is resampled, which is exact and quicker.
 
     PYTHON benchmarks/rivals/mujoco_sysid.py CASE LOGS.npz OUT.json [--assets FOLDER] [--plain]
 """
@@ -79,9 +79,7 @@ def fit(case: cases.Case, read: np.ndarray, x: np.ndarray, plain: bool) -> dict[
 
     began, cpu = time.perf_counter(), time.process_time()
     function = residual(case, read, plain)
-    found, result = sysid.optimize(
-        parameters(case, x), function, optimizer="mujoco", verbose=False, **QUIET
-    )
+    found, result = sysid.optimize(parameters(case, x), function, optimizer="mujoco", verbose=False)
     seconds = time.perf_counter() - began
     iterations = len(result.extras.get("objective", ())) if result.extras else 0
     return {
@@ -90,10 +88,6 @@ def fit(case: cases.Case, read: np.ndarray, x: np.ndarray, plain: bool) -> dict[
         "cpu": time.process_time() - cpu,
         "iterations": iterations,
     }
-
-
-# The optimiser's own table of iterations, which is also what keeps their number.
-QUIET: dict[str, Any] = {}
 
 
 def main() -> None:
@@ -105,14 +99,14 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--repeats", type=int, default=1)
     arguments = parser.parse_args()
-    case = cases.make(arguments.case, arguments.assets)
-    read = np.load(arguments.logs)["read"][: case.fitted]
-    starts = case.values("start")[None] if case.starts is None else case.starts
-    runs = [[fit(case, read, x, arguments.plain) for x in starts] for _ in range(arguments.repeats)]
     from mujoco import sysid
 
     if not hasattr(sysid, "optimize"):
         raise SystemExit("mujoco.sysid lacks its packages: pip install 'mujoco[sysid]'")
+    case = cases.make(arguments.case, arguments.assets)
+    read = np.load(arguments.logs)["read"][: case.fitted]
+    starts = case.values("start")[None] if case.starts is None else case.starts
+    runs = [[fit(case, read, x, arguments.plain) for x in starts] for _ in range(arguments.repeats)]
     settings = f"mujoco {mujoco.__version__}, optimizer mujoco, defaults"
     arguments.out.write_text(json.dumps({"runs": runs, "settings": settings}), encoding="utf-8")
 

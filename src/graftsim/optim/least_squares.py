@@ -8,9 +8,9 @@ complement, as in bundle adjustment) leaves a system in theta alone, however man
 
 Bounds are kept by an active set: a parameter on its bound is held only while the gradient pushes it
 outwards. Damping follows Nielsen (1999), scaled by the largest diagonal seen (More 1978), but falls
-up to tenfold (Marquardt 1963) where he has a third: after a step that gained what was predicted, what
-is left of the damping only delays the weakly determined directions. NumPy, float64: these systems are
-small and outside the compiled step.
+up to tenfold (Marquardt 1963) where he has a third: after a step that gained what was predicted,
+what is left of the damping only delays the weakly determined directions. NumPy, float64: these
+systems are small and outside the compiled step.
 """
 
 from __future__ import annotations
