@@ -26,9 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftsim as gs
-from graftsim.identify.parameters import Parameters, Setup
-from graftsim.identify.sensors import make_sensors
-from graftsim.model.catalogue import with_leaf
+from graftsim.model.catalogue import leaf, with_leaf
 
 SEARCH = gs.BasinHopping(workers=8, rounds=4, iterations=20)
 HORIZON = 0.5  # s, of discovery's windows
@@ -48,21 +46,41 @@ def simulator(case: cases.Case, x: np.ndarray) -> gs.Simulator:
         model = gs.load(path)
     rk4 = case.integrator == "RK4"
     integrator = gs.RungeKutta4() if rk4 else gs.ImplicitDamping()
-    setup = Setup(gs.Simulator(model, case.dt, integrator=integrator), make_sensors(model, [], {}))
-    return Parameters(setup, free(case, bounded=False)).apply(setup, jnp.asarray(x)).simulator
+    return gs.Simulator(written(case, model, x), case.dt, integrator=integrator)
 
 
-def free(case: cases.Case, *, bounded: bool = True) -> dict[str, Any]:
+def written(case: cases.Case, model: gs.Model, x: np.ndarray) -> gs.Model:
+    """A model with the free numbers x [p]; by NumPy, for JAX would compile each change."""
+    tree, changed = model.tree, dict[str, np.ndarray]()
+
+    def rows(name: str) -> np.ndarray:
+        return changed.setdefault(name, np.array(leaf(model, name)))
+
+    for f, value in zip(case.free, x, strict=True):
+        if f.kind in ("armature", "damping"):
+            rows(f"joint.{f.kind}")[tree.dofs.index(f.of)] = value
+            continue
+        link = tree.links.index(f.of)
+        if f.kind == "mass":
+            rows("link.mass")[link] = value
+        elif f.kind in cases.AXES:
+            rows("link.com")[link, cases.AXES[f.kind]] = value
+        else:
+            rows("link.com")[link, 1] = value
+            rows("joint.origin")[[k for k, p in enumerate(tree.parent) if p == link], 1] = value
+    for name, array in changed.items():
+        model = with_leaf(model, name, jnp.asarray(array))
+    return model
+
+
+def free(case: cases.Case) -> dict[str, Any]:
     """What is free, with its bounds."""
     if all(f.kind == "length" for f in case.free):
         names = tuple(f.of for f in case.free)
         start = tuple(f.start for f in case.free)
         low, high = case.free[0].low, case.free[0].high
         return {"length": gs.Custom(names, start, with_lengths, "m", gs.Bounds(low, high))}
-    return {
-        SELECTORS[f.kind].format(of=f.of): gs.Bounds(f.low, f.high) if bounded else gs.Unbounded()
-        for f in case.free
-    }
+    return {SELECTORS[f.kind].format(of=f.of): gs.Bounds(f.low, f.high) for f in case.free}
 
 
 def with_lengths(model: gs.Model, x: Any) -> gs.Model:
