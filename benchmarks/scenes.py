@@ -59,7 +59,7 @@ def swimmer(assets: Path) -> Scene:
     """Planar swimmer of five links in free motion."""
     import mujoco
 
-    model = mujoco.MjModel.from_xml_path(str(_file(assets / "swimmer" / "swimmer05.xml")))
+    model = mujoco.MjModel.from_xml_path(str(file_of(assets / "swimmer" / "swimmer05.xml")))
     qd = np.array([0.1, 0.0, 0.5, *(0.5 * (-1.0) ** i for i in range(model.nv - 3))])
     return Scene("swimmer", plain(model), np.zeros(model.nq), qd)
 
@@ -68,7 +68,7 @@ def a1(assets: Path) -> Scene:
     """Unitree A1 in free fall, turning and moving its damped legs."""
     import mujoco
 
-    text = _file(assets / "a1" / "a1_primitives.urdf").read_text(encoding="utf-8")
+    text = file_of(assets / "a1" / "a1_primitives.urdf").read_text(encoding="utf-8")
     # A root that is welded to the world would be dropped; links on fixed joints are merged.
     compiler = '<mujoco><compiler fusestatic="false" discardvisual="true"/></mujoco>'
     spec = mujoco.MjSpec.from_string(re.sub(r"(<robot[^>]*>)", rf"\1{compiler}", text, count=1))
@@ -153,7 +153,7 @@ def _numbers(values: Any) -> str:
     return " ".join(repr(float(v)) for v in values)
 
 
-def _file(path: Path) -> Path:
+def file_of(path: Path) -> Path:
     if not path.is_file():
         raise Missing(f"left out: no file {path}; set GRAFTSIM_DATA or --assets")
     return path

@@ -255,7 +255,7 @@ def _check_start(problem: Problem, part: Part, theta: np.ndarray) -> Part:
             "damping, or other starting values."
         )
     physical = np.flatnonzero(problem.parameters.physical)
-    J_t = part.compiled.jacobian(theta, resting, physical)[1]
+    J_t = part.compiled.jacobian(theta, resting, physical, keep=True)[1]
     # Weights are not asked: of a new network, only the last layer has an effect yet.
     names = [problem.parameters.names[i] for i in physical]
     unused = [n for n, s in zip(names, np.abs(J_t).max((0, 1)), strict=True) if s == 0]

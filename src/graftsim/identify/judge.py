@@ -76,7 +76,8 @@ def judge(
     guess = np.zeros((len(windows), problem.nlocal))
     before = runner.run(problem.setup, runner.initial(problem.setup, guess))
     guess[: len(train)] = train_local
-    after = runner.run(fitted, runner.initial(fitted, guess))
+    local = runner.initial(fitted, guess)
+    after = runner.run(fitted, local)
 
     def errors_of(before: _Run, after: _Run) -> tuple[ErrorRow, ...]:
         return _errors(problem, windows, seen, is_held, before, after)
@@ -86,7 +87,7 @@ def judge(
         alone = errors_of(before, runner.run(physics, runner.initial(physics, guess)))
     traces = _traces(problem, windows, is_held, before, after)
     replays = _replays(problem, windows, is_held, after)
-    step_error = _step_error(problem, fitted, train, train_local)
+    step_error = _step_error(problem, fitted, train, local, after)
     return Judged(errors_of(before, after), traces, replays, step_error, alone)
 
 
@@ -120,8 +121,11 @@ def _errors(
     return tuple(errors)
 
 
-def _step_error(problem: Problem, fitted: Setup, train: Windows, local: np.ndarray) -> float:
+def _step_error(
+    problem: Problem, fitted: Setup, train: Windows, local: np.ndarray, after: _Run
+) -> float:
     """RMS change of the residuals when the integrator's step is halved, in units of the noise.
+    `local`, `after`: initial states and errors of the fitted model, the windows of `train` first.
 
     A fit adjusts its parameters to the errors of a coarse step; this says how large they are. A few
     windows are enough to see it. Zero for RK4, whose error is far below any sensor's.
@@ -130,18 +134,26 @@ def _step_error(problem: Problem, fitted: Setup, train: Windows, local: np.ndarr
         return 0.0
     few = residuals.as_data(train, problem.sigma, problem.simulator.dt.dtype)
     few = jax.tree.map(lambda x: x[:STEP_WINDOWS], few)
-    start = jnp.asarray(local[:STEP_WINDOWS], problem.simulator.dt.dtype)
-
-    def run(setup: Setup) -> Any:
-        def one(kernel: bool, local: Any, window: residuals.Data) -> Any:
-            return residuals.window_residual(setup, window, local, None, kernel=kernel)
-
-        first = jax.tree.map(lambda x: x[0], few)
-        found = residuals.on_kernels(partial(one, True), start[0], first)
-        return jax.jit(jax.vmap(found or partial(one, False)))(start, few)
+    n = len(few.q0)
+    start = jnp.asarray(local[:n], problem.simulator.dt.dtype)
 
     finer = replace(fitted.simulator, substeps=2 * fitted.simulator.substeps)
-    change = np.asarray(run(fitted) - run(Setup(finer, fitted.sensors)))
+    setup = Setup(finer, fitted.sensors)
+
+    def one(kernel: bool, local: Any, window: residuals.Data) -> Any:
+        return residuals.window_residual(setup, window, local, None, kernel=kernel)
+
+    found = residuals.on_kernels(partial(one, True), start[0], jax.tree.map(lambda x: x[0], few))
+    fine = np.asarray(jax.jit(jax.vmap(found or partial(one, False)))(start, few))
+    # Judgement has the same samples, padded to those of what is held out.
+    coarse = np.concatenate(
+        [
+            (e[:n, : w.shape[1]] * np.asarray(w)).reshape(n, -1)
+            for e, w in zip(after.error, few.weight, strict=True)
+        ],
+        1,
+    )
+    change = coarse - fine
     change = change[np.isfinite(change) & (change != 0)]
     return float(np.sqrt(np.mean(change**2))) if change.size else 0.0
 
@@ -390,9 +402,10 @@ def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
 def _impossible(model: Model) -> list[str]:
     """Links whose fitted inertia no body has."""
     said = []
+    mass, inertia = np.asarray(model.link.mass), np.asarray(model.link.inertia)
     for i, name in enumerate(model.tree.links):
         try:
-            checks.body(float(model.link.mass[i]), np.asarray(model.link.inertia[i]), name)
+            checks.body(float(mass[i]), inertia[i], name)
         except ModelError as error:
             said.append(
                 f"{error} Free link.inertial[{name}], which stays possible, or tie components: "

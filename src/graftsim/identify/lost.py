@@ -63,7 +63,7 @@ class Part:
     def finite(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Which windows [w] have finite residuals and derivatives."""
         active = np.flatnonzero(self.problem.parameters.physical)
-        r, J_t, J_l = self.compiled.jacobian(theta, local, active)
+        r, J_t, J_l = self.compiled.jacobian(theta, local, active, keep=True)
         every = np.concatenate([x.reshape(len(r), -1) for x in (r, J_t, J_l)], 1)
         return np.asarray(np.isfinite(every).all(1))
 

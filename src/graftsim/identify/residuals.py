@@ -232,6 +232,7 @@ class Compiled:
         nlocal: int,
     ) -> None:
         self.data, self.dtype, self.size = data, setup.simulator.dt.dtype, len(parameters)
+        self._kept: tuple[Any, Any] | None = None
         # Of one window: (theta, local, window) -> residuals, on kernels.
         self.one = one = window_function(setup, parameters, data, huber_width, nlocal)
 
@@ -250,7 +251,7 @@ class Compiled:
         if _forms(data) != _forms(self.data):
             return None
         other = copy.copy(self)
-        other.data = data
+        other.data, other._kept = data, None
         return other
 
     def residual(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
@@ -258,13 +259,31 @@ class Compiled:
         return np.asarray(self._residual(*self._arrays(theta, local), self.data), float)
 
     def jacobian(
-        self, theta: np.ndarray, local: np.ndarray, active: np.ndarray | None = None
+        self,
+        theta: np.ndarray,
+        local: np.ndarray,
+        active: np.ndarray | None = None,
+        *,
+        keep: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals [w, m], and Jacobians by theta [w, m, p] and local [w, m, s].
 
-        active: [k] which entries of theta; the Jacobian is then [w, m, k].
+        active: [k] which entries of theta; the Jacobian is then [w, m, k]. keep: the next call will
+        ask for the same.
         """
         which = np.arange(self.size) if active is None else active
+        asked = (theta.tobytes(), local.tobytes(), which.tobytes())
+        kept, self._kept = self._kept, None
+        if kept is not None and kept[0] == asked:
+            return kept[1]
+        found = self._jacobian(theta, local, which)
+        if keep:
+            self._kept = (asked, found)
+        return found
+
+    def _jacobian(
+        self, theta: np.ndarray, local: np.ndarray, which: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         k = len(which)
         directions = np.zeros((-(-k // DIRECTIONS) * DIRECTIONS, self.size))
         directions[np.arange(k), which] = 1.0

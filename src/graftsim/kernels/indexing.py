@@ -21,6 +21,8 @@ def clamp(t: Interpreter, i: int, high: int) -> int:
     """Index in 0 ... high, as i64."""
     p = t.p
     i = p.convert(i, "i64")
+    if p.is_const(i):
+        return t.arrays.index(min(max(p.value(i), 0), max(high, 0)))
     return p.min(p.max(i, t.arrays.index(0)), t.arrays.index(max(high, 0)))
 
 

@@ -155,7 +155,13 @@ class Program:
 
     def const(self, value: Any, type: str) -> int:
         """Constant of a type."""
-        if type != "f64" or value.__class__ is not float:
+        kind = value.__class__
+        plain = (
+            (kind is float and type == "f64")
+            or (kind is int and type == "i64" and -_INT64 <= value < _INT64)
+            or (kind is bool and type == "i1")
+        )
+        if not plain:
             with np.errstate(over="ignore"):
                 value = DTYPES[type].type(value).item()
         # Zeros of both signs and NaN are told apart by their text.
@@ -226,6 +232,12 @@ class Program:
         if plain is not None:
             # Of float32 numbers, the float64 result rounded once more is the right one.
             return self.const(plain(*(self.args[a][0] for a in args)), type)
+        whole = _WHOLE.get(op) if type == "i64" else None
+        if whole is not None:
+            found = whole(*(self.args[a][0] for a in args))
+            # What overflows is left to NumPy, which wraps.
+            if -_INT64 <= found < _INT64:
+                return self.const(found, type)
         values = [DTYPES[self.types[a]].type(self.args[a][0]) for a in args]
         with np.errstate(all="ignore"):
             return self.const(_EVALUATE[op](*values), type)
@@ -508,6 +520,8 @@ class Program:
         if self.ops[a] == "const":
             if was[0] == "f" and type[0] != "f":
                 return self.const(_saturate(self.args[a][0], type), type)
+            if was[0] == "i" and type == "i64":
+                return self.const(int(self.args[a][0]), type)
             with np.errstate(all="ignore"):
                 return self.const(DTYPES[was].type(self.args[a][0]).astype(DTYPES[type]), type)
         return self.node("convert", (a,), type, key=type)
@@ -676,6 +690,9 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "mul": operator.mul,
     "neg": operator.neg,
 }
+# Of whole numbers, which are indices for the most part: Python's own are quicker than NumPy's.
+_WHOLE: dict[str, Callable[..., int]] = {**_PLAIN, "min": min, "max": max}
+_INT64 = 2**63
 _EVALUATE: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

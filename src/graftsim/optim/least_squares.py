@@ -7,8 +7,10 @@ complement, as in bundle adjustment) leaves a system in theta alone, however man
     S = sum_w (A_w - B_w C_w^-1 B_w^T),   A = J_t^T J_t, B = J_t^T J_l, C = J_l^T J_l.
 
 Bounds are kept by an active set: a parameter on its bound is held only while the gradient pushes it
-outwards. Damping follows Nielsen (1999), scaled by the largest diagonal seen (More 1978). NumPy,
-float64: these systems are small and outside the compiled step.
+outwards. Damping follows Nielsen (1999), scaled by the largest diagonal seen (More 1978), but falls
+up to tenfold (Marquardt 1963) where he has a third: after a step that gained what was predicted,
+what is left of the damping only delays the weakly determined directions. NumPy, float64: these
+systems are small and outside the compiled step.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from graftsim.optim.sparsity import Penalty, penalised_step
 
 # A penalised step is on its way only: it need not be found to the last digit.
 STEP_TOLERANCE = 1e-5
+# A step that gained all that was predicted leaves this share of the damping.
+EASE = 0.1
 
 # Residuals this far below their unit are rounding: there is nothing left to fit.
 EXACT = 1e-10
@@ -258,7 +263,7 @@ def _search(
         cost = 0.5 * float(np.sum(r * r)) + bounds.prior_cost(theta, local)
         if np.isfinite(cost) and cost < point.cost:
             ratio = (point.cost - cost) / max(predicted, 1e-300)
-            damping = max(damping * max(1 / 3, 1 - (2 * min(ratio, 1.0) - 1) ** 3), 1e-15)
+            damping = float(eased(damping, ratio))
             small_step = np.all(
                 np.abs(theta - point.theta) <= options.step_tolerance * (np.abs(theta) + 1e-12)
             )
@@ -278,6 +283,12 @@ def _search(
             return replace(point, outcome="converged")
         damping, growth = damping * growth, growth * 2
     return replace(point, outcome="stalled")
+
+
+def eased(damping: ArrayLike, ratio: ArrayLike) -> np.ndarray:
+    """Damping after a step that gained `ratio` times what was predicted."""
+    factor = np.maximum(EASE, 1 - (2 * np.minimum(ratio, 1.0) - 1) ** 3)
+    return np.maximum(damping * factor, 1e-15)
 
 
 def diagonals(C: np.ndarray) -> np.ndarray:

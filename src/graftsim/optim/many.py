@@ -17,6 +17,7 @@ from graftsim.optim.least_squares import (
     LevenbergMarquardt,
     Normal,
     diagonals,
+    eased,
     inverse,
     normal_equations,
     pushed_outwards,
@@ -103,8 +104,7 @@ def minimise_many(
             outcome[nothing] = "converged"
             theta = np.where(better[:, None], new, theta)
             local = np.where(better[:, None, None], new_local, local)
-            eased = damping * np.maximum(1 / 3, 1 - (2 * np.minimum(ratio, 1.0) - 1) ** 3)
-            damping = np.where(better, np.maximum(eased, 1e-15), damping)
+            damping = np.where(better, eased(damping, ratio), damping)
             growth = np.where(better, 2.0, growth)
             waiting = waiting & ~better & ~nothing
             damping = np.where(waiting, damping * growth, damping)
