@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from rich.console import Console
 from graftsim.cli import inputs, setup
 from graftsim.cli.fit_options import FitOptions
 from graftsim.cli.grafts import blueprint_from
+from graftsim.cli.pools import pool_of
 from graftsim.cli.progress import FitProgress
 from graftsim.cli.tables import print_result, terminal
 from graftsim.compilation import cache_compilations
@@ -28,7 +30,7 @@ from graftsim.identify import (
     SparseGroupLasso,
     fit,
 )
-from graftsim.identify.fit import choose_solver, stages_of
+from graftsim.identify.fit import choose_solver, stages_of, tasks_of
 from graftsim.identify.search import Search
 
 SEARCHES: dict[str, Search | None] = {
@@ -45,7 +47,8 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
     console = terminal(stderr=True, quiet=options.quiet)
     with inputs.shown_warnings(console):
         problem = _problem(options, tables, console)
-    result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
+    with inputs.shown_warnings(console):
+        result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
     if options.json:
         print(json.dumps(result.as_json()))
     else:
@@ -88,14 +91,18 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
 def _fit(options: FitOptions, problem: Problem, console: Console, command: str) -> Result:
     """Run the solver under a progress bar, and write the report."""
     checkpoint = Path(options.out) / "checkpoint.npz"
-    if not options.resume:
-        checkpoint.unlink(missing_ok=True)
     sparsity = options.networks.sparsity
+    search = SEARCHES[options.solver.search]
+    if search is None and (options.solver.workers or options.solver.cluster):
+        console.print("note: only a search is spread over workers; see --search.", soft_wrap=True)
     penalty = SparseGroupLasso(l1=sparsity) if sparsity else None
     solver = choose_solver(options.solver.solver, problem, penalty)
-    search = SEARCHES[options.solver.search]
     search = None if search is None else replace(search, seed=options.solver.seed)
-    with FitProgress(console, len(stages_of(problem)), options.solver.iterations) as bar:
+    bar = FitProgress(console, len(stages_of(problem)), options.solver.iterations)
+    with bar, pool_of(options.solver.workers, options.solver.cluster, bar.tasks) as pool:
+        if not options.resume:
+            checkpoint.unlink(missing_ok=True)
+            shutil.rmtree(tasks_of(checkpoint), ignore_errors=True)
         if search is not None:
             bar.say("searching")
         result = fit(
@@ -105,6 +112,7 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
             progress=bar.update,
             sparsity=penalty,
             search=search,
+            pool=pool,
             command=command,
         )
         bar.say("writing the report")

@@ -31,6 +31,10 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Begin from many points within the bounds at once, against wrong minima."""
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the search's random numbers."""
+    workers: Annotated[int, shown("N")] = 0
+    """Spread the search over so many processes; default: this one alone."""
+    cluster: Annotated[str, shown("ADDRESS")] = ""
+    """Spread the search over the workers of a dask scheduler, tcp://host:8786."""
 
 
 class GraftOptions(msgspec.Struct, frozen=True, kw_only=True):

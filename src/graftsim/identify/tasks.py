@@ -105,9 +105,15 @@ class Pool:
         return other
 
     def close(self) -> None:
-        """End the executor."""
+        """End the executor; of a cluster, what this pool has asked of it."""
         if self.executor is not None:
-            self.executor.shutdown(wait=True, cancel_futures=True)
+            self.executor.shutdown(wait=isinstance(self.executor, ProcessPoolExecutor))
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _kept(self, function: Task, problem: Problem, items: Sequence[Any], name: str) -> _Store:
         if self.store is None:
