@@ -71,7 +71,10 @@ def test_windows_are_counted():
 
 
 def test_a_few_lost_at_a_time_do_no_harm():
-    """Curves with an offset for each of 200 windows, of which each evaluation loses some six."""
+    """Curves with an offset for each of 200 windows, of which each evaluation loses some six.
+
+    Which ones changes with every step, so it need not settle; it is where all windows would be.
+    """
     rng = np.random.default_rng(3)
     x, lost = np.linspace(0, 1, 20), Tally()
     data = 2.0 * x + rng.normal(0, 1, (200, 1)) + 0.01 * rng.normal(size=(200, 20))
@@ -99,7 +102,7 @@ def test_a_few_lost_at_a_time_do_no_harm():
     found = levenberg_marquardt(
         tolerant.residual, tolerant.jacobian, start, bounds, LevenbergMarquardt()
     )
-    assert found.outcome == "converged"
+    assert found.outcome in ("converged", "iteration limit")
     assert 0.02 < lost.lost / lost.simulated < 0.04
     # What is known of them, with the windows left out at the end or without.
     np.testing.assert_allclose(found.theta, whole.theta, atol=0.003)
