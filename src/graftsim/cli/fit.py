@@ -97,7 +97,8 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
         console.print("note: only a search is spread over workers; see --search.", soft_wrap=True)
     penalty = SparseGroupLasso(l1=sparsity) if sparsity else None
     solver = choose_solver(options.solver.solver, problem, penalty)
-    search = None if search is None else replace(search, seed=options.solver.seed)
+    if search is not None:
+        search = _sized(replace(search, seed=options.solver.seed), options.solver.starts)
     bar = FitProgress(console, len(stages_of(problem)), options.solver.iterations)
     with bar, pool_of(options.solver.workers, options.solver.cluster, bar.tasks) as pool:
         if not options.resume:
@@ -118,3 +119,16 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
         bar.say("writing the report")
         result.report(options.out)
     return result
+
+
+def _sized(search: Search, starts: int | None) -> Search:
+    """A search with so many points."""
+    if starts is None:
+        return search
+    if starts < 1:
+        raise ProblemError(f"--starts must be 1 or more, got {starts}.")
+    if isinstance(search, RandomRestarts):
+        return replace(search, starts=starts)
+    if isinstance(search, BasinHopping):
+        return replace(search, workers=starts)
+    return replace(search, population=starts)

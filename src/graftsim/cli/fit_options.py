@@ -29,6 +29,8 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     """At most so many iterations a horizon."""
     search: Literal["none", "basin_hopping", "random_restarts", "evolution"] = "none"
     """Begin from many points within the bounds at once, against wrong minima."""
+    starts: Annotated[int | None, shown("N")] = None
+    """Points of a search, of each of its rounds; default: 16, random_restarts 64, evolution 32."""
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the search's random numbers."""
     workers: Annotated[int, shown("N")] = 0
