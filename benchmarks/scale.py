@@ -129,6 +129,9 @@ def main() -> int:
         os.environ["GRAFTSIM_KERNEL_CACHE"] = str(Path(folder) / "kernels")
         cache_compilations(Path(folder) / "xla")
         compilation(figures, problem, options.seed, max(options.workers))
+        for kind in ("kernels", "xla"):
+            size = sum(p.stat().st_size for p in (Path(folder) / kind).iterdir())
+            figures.note(f"compiled programs on disk, {kind}", size / 1e3, "kB")
         spread(figures, problem, options.seed, options.workers)
     figures.note("load average at the end, of cores", os.getloadavg()[0], f"of {os.cpu_count()}")
     return 0 if figures.finish() else 1

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -56,3 +57,9 @@ def dies_once(problem, item):
 def always_dies(problem, item):
     """A task that kills its worker."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def slow(problem, item):
+    """A task that takes half a second."""
+    time.sleep(0.5)
+    return {"index": item["k"]}

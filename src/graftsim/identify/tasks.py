@@ -288,6 +288,11 @@ def _broadcast(executor: Executor, payload: bytes) -> Any:
     if not type(executor).__module__.startswith("distributed."):
         return None
     client: Any = executor._client  # type: ignore[attr-defined]
+    if client.status in ("closing", "closed"):
+        raise ProblemError(
+            "The dask scheduler is gone, or the client was closed. Start it again and the fit too: "
+            "with a checkpoint it goes on from what was finished."
+        )
     return client.scatter([payload], broadcast=True, hash=False)[0]
 
 
