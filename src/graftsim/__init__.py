@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from graftsim.identify.result import Trace
     from graftsim.identify.screen import Criteria
     from graftsim.identify.sparse import SparsePath, sparsify
+    from graftsim.identify.tasks import Pool
+    from graftsim.identify.workers import cluster_executor, local_executor
     from graftsim.io.filters import SavitzkyGolay
     from graftsim.io.load import load
     from graftsim.io.log_columns import ColumnSpec
@@ -111,6 +113,9 @@ _LAZY = {
     "Custom": "identify",
     "Domain": "identify",
     "ImplicitDamping": "engine",
+    "Pool": "identify.tasks",
+    "cluster_executor": "identify.workers",
+    "local_executor": "identify.workers",
     "BasinHopping": "identify",
     "DifferentialEvolution": "identify",
     "LevenbergMarquardt": "identify",
@@ -182,6 +187,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Odd",
+    "Pool",
     "Positive",
     "PrecisionError",
     "Prior",
@@ -203,6 +209,7 @@ __all__ = [
     "VariableError",
     "ZeroAtRest",
     "cache_compilations",
+    "cluster_executor",
     "contact",
     "describe_grafts",
     "differentiate",
@@ -212,6 +219,7 @@ __all__ = [
     "fit",
     "load",
     "load_grafts",
+    "local_executor",
     "model",
     "read_recording",
     "read_recordings",

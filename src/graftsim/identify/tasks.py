@@ -11,6 +11,7 @@ import hashlib
 import json
 import pickle
 import re
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -299,12 +300,12 @@ def _broadcast(executor: Executor, payload: bytes) -> Any:
 def _lost() -> tuple[type[BaseException], ...]:
     """What executors raise when a worker, or what it held, is gone."""
     found: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError, OSError)
-    try:
-        from distributed import KilledWorker
-        from distributed.client import FutureCancelledError
-        from distributed.comm.core import CommClosedError
-    except ImportError:
+    if "distributed" not in sys.modules:
         return found
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+
     return (*found, KilledWorker, FutureCancelledError, CommClosedError)
 
 
