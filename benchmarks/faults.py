@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -144,27 +143,55 @@ class Kills:
             self.ended(folder)
 
     def cluster(self, count: int) -> None:
-        """The same on a dask cluster."""
-        from distributed import LocalCluster
+        """The same on a dask cluster, whose dead workers are replaced by others."""
+        killed, pool = 0, Cluster(self.place)
+        while killed < count:
+            folder = self.folder()
+            while answer(folder) is None:
+                driver = start(folder, pool.address)
+                while driver.poll() is None:
+                    try:
+                        driver.wait(self.rng.uniform(0.5, self.longest / 2))
+                    except subprocess.TimeoutExpired:
+                        if killed < count:
+                            pool.workers[self.rng.integers(WORKERS)].kill()
+                            killed += 1
+                        pool.mend()
+                self.restarts += answer(folder) is None
+            self.ended(folder)
+        pool.end()
 
-        with LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster:
-            killed = 0
-            while killed < count:
-                folder = self.folder()
-                while answer(folder) is None:
-                    driver = start(folder, cluster.scheduler_address)
-                    while driver.poll() is None:
-                        try:
-                            driver.wait(self.rng.uniform(0.5, self.longest / 2))
-                        except subprocess.TimeoutExpired:
-                            pids = [w.pid for w in cluster.workers.values() if w.pid]
-                            if pids and killed < count:
-                                os.kill(self.rng.choice(pids), signal.SIGKILL)
-                                killed += 1
-                    self.restarts += answer(folder) is None
-                self.ended(folder)
+
+class Cluster:
+    """A dask scheduler and its workers, each a process of its own without a nurse."""
+
+    def __init__(self, place: Path) -> None:
+        self.log, file = (place / "cluster.log").open("ab"), place / "scheduler.json"
+        options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+        self.scheduler = self._run("dask_scheduler", options)
+        while not file.exists():
+            time.sleep(0.1)
+        self.address = json.loads(file.read_text())["address"]
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.mend()
+
+    def _run(self, name: str, options: list[str]) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.{name}", *options]
+        return subprocess.Popen(command, stdout=self.log, stderr=self.log)
+
+    def mend(self) -> None:
+        """Start workers in the place of dead ones."""
+        self.workers = [w for w in self.workers if w.poll() is None]
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        while len(self.workers) < WORKERS:
+            self.workers.append(self._run("dask_worker", [self.address, *options]))
+
+    def end(self) -> None:
+        """All of them."""
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+        self.log.close()
 
 
 def kills(figures: Figures, seed: int, counts: tuple[int, int, int]) -> None:
@@ -192,6 +219,8 @@ def kills(figures: Figures, seed: int, counts: tuple[int, int, int]) -> None:
             figures.note(f"{kind}: killed", count)
             figures.note(f"{kind}: fits that went through them", case.fits)
             figures.at_least(f"{kind}: fits that end with the same bits", case.same, case.fits)
+            print(f"{kind}: {count} killed, {case.fits} fits, {case.same} the same, "
+                  f"{case.restarts} restarts, {case.orphans} orphans", flush=True)  # fmt: skip
             if kind == "drivers":
                 figures.at_most("drivers: orphaned workers", case.orphans, 0)
                 figures.note(
@@ -345,11 +374,12 @@ def main() -> int:
         drive(options.drive, options.cluster)
         return 0
     figures = Figures("Faults", seed=options.seed, json_path=options.json)
+    if sum(options.kills):
+        kills(figures, options.seed, tuple(options.kills))
     starts(figures, options.seed)
     windows(figures, options.seed)
     injected(figures, options.seed, 10, 10)
-    injected(figures, options.seed, 67, 5)
-    kills(figures, options.seed, tuple(options.kills))
+    injected(figures, options.seed, 67, 3)
     return 0 if figures.finish() else 1
 
 

@@ -294,7 +294,10 @@ def _broadcast(executor: Executor, payload: bytes) -> Any:
             "The dask scheduler is gone, or the client was closed. Start it again and the fit too: "
             "with a checkpoint it goes on from what was finished."
         )
-    return client.scatter([payload], broadcast=True, hash=False)[0]
+    try:
+        return client.scatter([payload], broadcast=True, hash=False)[0]
+    except ValueError as error:  # What dask says when a worker is lost meanwhile.
+        raise ConnectionError(f"the problem did not reach all workers: {error}") from error
 
 
 def _lost() -> tuple[type[BaseException], ...]:
