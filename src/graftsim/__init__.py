@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from graftsim.identify.sbi_adapter import for_sbi
     from graftsim.identify.screen import Criteria
     from graftsim.identify.sparse import SparsePath, sparsify
+    from graftsim.identify.tasks import Pool
+    from graftsim.identify.workers import cluster_executor, local_executor
     from graftsim.io.filters import SavitzkyGolay
     from graftsim.io.load import load
     from graftsim.io.log_columns import ColumnSpec
@@ -126,6 +128,9 @@ _LAZY = {
     "Custom": "identify",
     "Domain": "identify",
     "ImplicitDamping": "engine",
+    "Pool": "identify.tasks",
+    "cluster_executor": "identify.workers",
+    "local_executor": "identify.workers",
     "BasinHopping": "identify",
     "Bootstrap": "identify",
     "DifferentialEvolution": "identify",
@@ -213,6 +218,7 @@ __all__ = [
     "ModelError",
     "Odd",
     "Online",
+    "Pool",
     "Positive",
     "Posterior",
     "PrecisionError",
@@ -235,6 +241,7 @@ __all__ = [
     "VariableError",
     "ZeroAtRest",
     "cache_compilations",
+    "cluster_executor",
     "contact",
     "describe_grafts",
     "differentiate",
@@ -248,6 +255,7 @@ __all__ = [
     "landscape",
     "load",
     "load_grafts",
+    "local_executor",
     "model",
     "nuts",
     "read_recording",

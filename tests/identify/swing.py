@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ def rest(*_):
     return np.array([0.5]), np.zeros(1)
 
 
-def problem(stiffness=4.0, domain=None):
+def problem(stiffness=4.0):
     """One window of 0.6 s; truth 40 N m/rad, to be found from far away."""
     builder = gs.Builder("swing")
     builder.link("link0", mass=1.0, com=(0, 0, -0.2), inertia=0.02, axis=(1, 0, 0), stiffness=40.0)
@@ -23,14 +24,11 @@ def problem(stiffness=4.0, domain=None):
     q = np.asarray(simulator.rollout(simulator.initial_state({"link0": 0.5}), steps=120).q)[:, 0]
     q = q + np.random.default_rng(5).normal(0, 0.01, q.shape)
     channel = gs.Channel("joint.q[link0]", 0.005 * np.arange(121), q, "rad")
+    free = {"joint.stiffness[*]": gs.Bounds(1.0, 100.0), "joint.damping[*]": gs.Bounds(0, 1)}
     soft = gs.model.with_leaf(simulator.model, "joint.stiffness", jnp.array([stiffness]))
     return gs.Problem(
         gs.Simulator(soft, 0.005), gs.Recording({channel.name: channel}, name="swing"),
-        {
-            "joint.stiffness[*]": domain or gs.Bounds(1.0, 100.0),
-            "joint.damping[*]": gs.Bounds(0, 1),
-        },
-        noise={channel.name: 0.01}, holdout=0, horizon=0.6, growth=(1.0,),
+        free, noise={channel.name: 0.01}, holdout=0, horizon=0.6, growth=(1.0,),
         initial=rest, fit_initial=False,
     )  # fmt: skip
 
@@ -59,3 +57,9 @@ def dies_once(problem, item):
 def always_dies(problem, item):
     """A task that kills its worker."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def slow(problem, item):
+    """A task that takes half a second."""
+    time.sleep(0.5)
+    return {"index": item["k"]}

@@ -44,15 +44,38 @@ def test_a_second_process_finds_the_code(tmp_path):
 
 
 def test_several_processes_at_once(tmp_path):
-    """All get the value; one whole file is left, and nothing half written."""
+    """All get the value; one builds the code and the others read it; nothing else is left."""
     env = os.environ | {"GRAFTSIM_KERNEL_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT / "src")}
     running = [
         subprocess.Popen([sys.executable, "-c", SCRIPT], env=env, stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    values = {p.communicate(timeout=120)[0].split()[0] for p in running}
-    assert len(values) == 1
+    said = [p.communicate(timeout=120)[0].split() for p in running]
+    assert len({value for value, _ in said}) == 1
+    assert sorted(found for _, found in said) == ["0", "1", "1"]
     assert [p.name.startswith(".new") for p in tmp_path.iterdir()] == [False]
+
+
+def test_a_lock_goes_with_its_process(tmp_path, monkeypatch):
+    """Who waits for a process that is killed, goes on; its lock file is no hindrance either."""
+    monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", str(tmp_path))
+    code = (
+        "from graftsim.kernels import cache\nwith cache.once('key'): print('in', flush=1); input()"
+    )
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout.readline() == b"in\n"
+    monkeypatch.setattr(cache, "PATIENCE", 0.1)
+    with cache.once("key"):
+        pass  # It is patient only so long.
+    monkeypatch.setattr(cache, "PATIENCE", 100.0)
+    holder.kill()
+    holder.wait()
+    with cache.once("key"):
+        assert [p.name for p in tmp_path.iterdir()] == [".lock-key"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_folder_and_no_permission(tmp_path):

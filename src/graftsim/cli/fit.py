@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from rich.console import Console
 from graftsim.cli import inputs, setup
 from graftsim.cli.fit_options import FitOptions
 from graftsim.cli.grafts import blueprint_from
+from graftsim.cli.pools import pool_of
 from graftsim.cli.progress import FitProgress
 from graftsim.cli.tables import print_result, terminal
 from graftsim.compilation import cache_compilations
@@ -32,7 +34,7 @@ from graftsim.identify import (
     fit,
 )
 from graftsim.identify.certainty import check_names
-from graftsim.identify.fit import choose_solver, stages_of
+from graftsim.identify.fit import choose_solver, stages_of, tasks_of
 from graftsim.identify.landscape import landscape
 from graftsim.identify.search import Search
 
@@ -52,7 +54,8 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
     console = terminal(stderr=True, quiet=options.quiet)
     with inputs.shown_warnings(console):
         problem = _problem(options, tables, console)
-    result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
+    with inputs.shown_warnings(console):
+        result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
     if options.json:
         print(json.dumps(result.as_json()))
     else:
@@ -95,8 +98,6 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
 def _fit(options: FitOptions, problem: Problem, console: Console, command: str) -> Result:
     """Run the solver under a progress bar, and write the report."""
     checkpoint = Path(options.out) / "checkpoint.npz"
-    if not options.resume:
-        checkpoint.unlink(missing_ok=True)
     sparsity = options.networks.sparsity
     sure = options.certainty
     if sure.landscape and len(sure.landscape) != 2:
@@ -108,11 +109,24 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     resample = None
     if sure.bootstrap:
         resample = Bootstrap(sure.bootstrap, sure.bootstrap_by, options.solver.seed)
+    search = SEARCHES[options.solver.search]
+    spread = options.solver.workers or options.solver.cluster
+    if search is None and resample is None and spread:
+        console.print(
+            "note: only a search and a bootstrap are spread over workers; see --search.",
+            soft_wrap=True,
+        )
     penalty = SparseGroupLasso(l1=sparsity) if sparsity else None
     solver = choose_solver(options.solver.solver, problem, penalty)
-    search = SEARCHES[options.solver.search]
-    search = None if search is None else replace(search, seed=options.solver.seed)
-    with FitProgress(console, len(stages_of(problem)), options.solver.iterations) as bar:
+    if search is not None:
+        search = _sized(replace(search, seed=options.solver.seed), options.solver.starts)
+    bar = FitProgress(console, len(stages_of(problem)), options.solver.iterations)
+    with bar, pool_of(options.solver.workers, options.solver.cluster, bar.tasks) as pool:
+        if not options.resume:
+            checkpoint.unlink(missing_ok=True)
+            Path(f"{checkpoint}.search").unlink(missing_ok=True)
+            for folder in (tasks_of(checkpoint), tasks_of(f"{checkpoint}.search")):
+                shutil.rmtree(folder, ignore_errors=True)
         if search is not None:
             bar.say("searching")
         result = fit(
@@ -124,6 +138,7 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
             search=search,
             bootstrap=resample,
             profiles=sure.profile,
+            pool=pool,
             command=command,
         )
         if sure.landscape:
@@ -133,3 +148,18 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
         bar.say("writing the report")
         result.report(options.out)
     return result
+
+
+def _sized(search: Search | Automatic, starts: int | None) -> Search | Automatic:
+    """A search with so many points."""
+    if starts is None:
+        return search
+    if starts < 1:
+        raise ProblemError(f"--starts must be 1 or more, got {starts}.")
+    if isinstance(search, Automatic):
+        raise ProblemError("--starts goes with a search that is named, not with auto.")
+    if isinstance(search, RandomRestarts):
+        return replace(search, starts=starts)
+    if isinstance(search, BasinHopping):
+        return replace(search, workers=starts)
+    return replace(search, population=starts)

@@ -32,8 +32,14 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     )
     """Begin from many points within the bounds at once, against wrong minima; auto: only if a local
     fit leaves more than noise."""
+    starts: Annotated[int | None, shown("N")] = None
+    """Points of a search, of each of its rounds; default: 16, random_restarts 64, evolution 32."""
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the search's random numbers."""
+    workers: Annotated[int, shown("N")] = 0
+    """Spread the search over so many processes; default: this one alone."""
+    cluster: Annotated[str, shown("ADDRESS")] = ""
+    """Spread the search over the workers of a dask scheduler, tcp://host:8786."""
 
 
 class CertaintyOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -48,6 +48,10 @@ class FitProgress:
         """Show what is going on now."""
         self.bar.update(self.task, description=text, cost="")
 
+    def tasks(self, done: int, total: int) -> None:
+        """So many tasks of a search's round are done, by whichever worker."""
+        self.bar.update(self.task, description=f"searching, {done} of {total} tasks", cost="")
+
     def update(self, entry: Iteration, stage: int, stages: int) -> None:
         """One iteration is done."""
         if stage != self.stage:

@@ -112,9 +112,12 @@ def fit(
         if saved.point is None:
             nothing = np.zeros((len(part.windows), problem.nlocal))
             part = part.without(part.finite(theta, nothing)) or part
-            solve_all = spread(problem, search, _pool(pool, checkpoint), part.horizon, part.chosen)
+            tally = Tally()
+            solve_all = spread(
+                problem, search, _pool(pool, checkpoint), part.horizon, part.chosen, tally
+            )
             found = search_globally(problem, part.compiled, theta[None], search, solve_all)
-            searched = summary(search, found)
+            searched = f"{summary(search, found)}; {tally}"
             if np.isfinite(found.cost[0]):
                 theta = found.theta[0]
     for stage, (horizon, physics) in enumerate(stages):
@@ -149,17 +152,24 @@ def fit(
             while True:
                 saved.kept = part.chosen
                 if isinstance(solver, LevenbergMarquardt):
-                    point = solve(part.compiled, point, bounds, solver, after, saved.tally)
+                    point = solve(
+                        part.compiled, point, bounds, solver, after, saved.tally, part.allowed
+                    )
                 else:
                     point = gradient.minimise(problem, part.windows, point, bounds, solver, after)
-                if point.outcome != "non-finite":
+                ended = point.outcome != "non-finite"
+                if ended and not saved.tally.lost:
                     break
+                # Windows that are lost where a fit ends have no part in its judgement.
                 finite = part.finite(point.theta, point.local)
                 smaller = part.without(finite)
                 if smaller is None:
                     break
-                part = smaller
-                point = replace(point, local=point.local[finite], cost=np.inf, outcome="")
+                part, saved.kept = smaller, smaller.chosen
+                point = replace(point, local=point.local[finite])
+                if ended:
+                    break
+                point = replace(point, cost=np.inf, outcome="")
         theta = point.theta
         saved.write(stage, point, history)
     assert part is not None
@@ -286,9 +296,8 @@ def _result(
     fitted = problem.setup_at(theta)
     physics = None if alone is None else problem.setup_at(alone)
     judged = judge.judge(problem, fitted, windows, point.local, physics)
-    left_out = part.words()
     warnings = judge.warnings(problem, point, known, judged, fitted.simulator.model)
-    warnings = (left_out, *warnings) if left_out else warnings
+    warnings = (*part.words(), *tally.words(), *warnings)
     counted = {"simulations": str(tally)} if tally.simulated else {}
     physical = np.flatnonzero(problem.parameters.physical)
     drawn = known.resampled

@@ -1,11 +1,13 @@
 """Simulations that leave the finite numbers: counted, and few windows of that kind left out.
 
-A trial step into such a region is refused by the solver and only counted. A window that cannot be
-simulated where the solver stands would end the fit; where such windows are few, the others go on.
+A window that cannot be simulated at the start is left out, where such windows are few (`Part`). Of
+those that are lost on the way, a few at a time are passed over (`Tolerant`); a step that loses more
+is refused by the solver. All are counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +19,10 @@ from graftsim.identify.windows import Windows
 
 # More than this share of the windows is no accident of a few, but a wrong start or step.
 SHARE = 0.05
+# Stands for the derivatives of a window that is passed over by its initial state, which then stays.
+_STIFF = 1e8
+
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass
@@ -32,8 +38,67 @@ class Tally:
         self.lost += int(np.count_nonzero(~np.isfinite(r).all(-1)))
         return r
 
+    def words(self) -> tuple[str, ...]:
+        """That some were lost, in a sentence; none if none was."""
+        if not self.lost:
+            return ()
+        share = f"{100 * self.lost / self.simulated:.2g} %"
+        return (
+            f"{self.lost} of {self.simulated} simulations of windows on the way turned non-finite "
+            f"({share}): a few at a time were passed over, steps that lost more were refused.",
+        )
+
     def __str__(self) -> str:
         return f"{self.simulated} windows simulated, {self.lost} of them turned non-finite"
+
+
+class Tolerant:
+    """Residuals and Jacobians for a least-squares solver, of which few windows may be lost.
+
+    jacobian(theta, local), called where the solver stands, gives residuals [.., w, m] and
+    Jacobians [.., w, m, p], [.., w, m, s]; residual(theta, local) those of trial steps. Up to
+    `allowed` windows that are lost where the solver stands have no say in that step; up to as many
+    that a trial loses count as before it, so that a step neither gains nor costs by losing them.
+    """
+
+    def __init__(
+        self,
+        residual: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        jacobian: Callable[[np.ndarray, np.ndarray], Arrays],
+        allowed: int,
+        tally: Tally,
+    ) -> None:
+        self._residual, self._jacobian = residual, jacobian
+        self.allowed, self.tally = allowed, tally
+        self._here, self._out = np.zeros(0), np.zeros(0, bool)
+
+    def jacobian(self, theta: np.ndarray, local: np.ndarray) -> Arrays:
+        """Where the solver stands."""
+        r, J_t, J_l = self._jacobian(theta, local)
+        self.tally.of(r)
+        self._out = self._few(_lost(r) | _lost(J_t).any(-1) | _lost(J_l).any(-1))
+        if self._out.any():
+            r, J_t, J_l = r.copy(), J_t.copy(), J_l.copy()
+            r[self._out], J_t[self._out] = 0.0, 0.0
+            J_l[self._out] = _STIFF * np.eye(*J_l.shape[-2:])
+        self._here = r
+        return r, J_t, J_l
+
+    def residual(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
+        """Of a trial step from there."""
+        r = self.tally.of(self._residual(theta, local))
+        lost = self._few(_lost(r))
+        if lost.any() or self._out.any():
+            r = np.where(lost[..., None], self._here, r)
+            r[self._out] = 0.0
+        return r
+
+    def _few(self, lost: np.ndarray) -> np.ndarray:
+        return lost & (np.count_nonzero(lost, -1, keepdims=True) <= self.allowed)
+
+
+def _lost(x: np.ndarray) -> np.ndarray:
+    return np.asarray(~np.isfinite(x).all(-1))
 
 
 @dataclass(frozen=True)
@@ -52,6 +117,11 @@ class Part:
         """Indices of the windows that take part, None for all."""
         return None if len(self.kept) == self.total else self.kept
 
+    @property
+    def allowed(self) -> int:
+        """So many windows more may be lost."""
+        return int(SHARE * self.total) - (self.total - len(self.kept))
+
     def only(self, kept: np.ndarray | None) -> Part:
         """With windows of these indices among all."""
         if kept is None or np.array_equal(kept, self.kept):
@@ -69,21 +139,20 @@ class Part:
 
     def without(self, finite: np.ndarray) -> Part | None:
         """The finite ones [w]; None where none is lost, or too many are."""
-        kept = self.kept[finite]
-        if finite.all() or self.total - len(kept) > SHARE * self.total:
+        if finite.all() or np.count_nonzero(~finite) > self.allowed:
             return None
-        return self.only(kept)
+        return self.only(self.kept[finite])
 
-    def words(self) -> str:
-        """Which windows are left out, in a sentence; empty if none is."""
+    def words(self) -> tuple[str, ...]:
+        """Which windows are left out, in a sentence; none if none is."""
         out = np.setdiff1d(np.arange(self.total), self.kept)
         if not out.size:
-            return ""
+            return ()
         every = self.problem.windows(self.problem.train, self.horizon)
         first = f"{every.start[out[0]]:.6g} s of '{every.recording[out[0]]}'"
         return (
             f"{out.size} of {self.total} windows cannot be simulated and are left out, first the "
-            f"one at {first}."
+            f"one at {first}.",
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from graftsim.errors import ProblemError
 from graftsim.identify import programs
+from graftsim.identify.lost import SHARE, Tally, Tolerant
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled
 from graftsim.identify.tasks import Pool
@@ -66,7 +67,11 @@ def interval(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def local_minima(
-    problem: Problem, compiled: Compiled, starts: np.ndarray, options: LevenbergMarquardt
+    problem: Problem,
+    compiled: Compiled,
+    starts: np.ndarray,
+    options: LevenbergMarquardt,
+    tally: Tally | None = None,
 ) -> Many:
     """Local minima from many starts [n, p] of the physical parameters, all at once."""
     bounds = problem.bounds_of(problem.parameters.start, physics=True)
@@ -78,9 +83,15 @@ def local_minima(
         return out
 
     windows = len(compiled.data.controls)
-    found = minimise_many(
+    tolerant = Tolerant(
         lambda t, l: compiled.many_residuals(embed(t), l),
         lambda t, l: compiled.many_jacobians(embed(t), l, active),
+        int(SHARE * windows),
+        Tally() if tally is None else tally,
+    )
+    found = minimise_many(
+        tolerant.residual,
+        tolerant.jacobian,
         starts[:, active],
         np.zeros((len(starts), windows, problem.nlocal)),
         bounds.only(active),
@@ -89,18 +100,25 @@ def local_minima(
     return found._replace(theta=embed(found.theta))
 
 
-def some_minima(problem: Problem, item: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def some_minima(problem: Problem, item: Mapping[str, Any]) -> dict[str, Any]:
     """A task: local minima from points [n, p] on windows of a `horizon`, `kept` [k] of them."""
     compiled = programs.compiled(problem, float(item["horizon"]), item["kept"])
     options = LevenbergMarquardt(int(item["iterations"]))
-    found = local_minima(problem, compiled, item["points"], options)
-    return {"theta": found.theta, "cost": found.cost}
+    tally = Tally()
+    found = local_minima(problem, compiled, item["points"], options, tally)
+    counts = {"simulated": tally.simulated, "lost": tally.lost}
+    return {"theta": found.theta, "cost": found.cost, **counts}
 
 
 def spread(
-    problem: Problem, options: Search, pool: Pool, horizon: float, kept: np.ndarray | None = None
+    problem: Problem,
+    options: Search,
+    pool: Pool,
+    horizon: float,
+    kept: np.ndarray | None,
+    tally: Tally,
 ) -> LocalSolve:
-    """Local solves in portions that each are a task of a pool.
+    """Local solves in portions that each are a task of a pool, all counted in `tally`.
 
     Portions depend on the number of points alone, so the answer is the same wherever they run.
     """
@@ -115,6 +133,8 @@ def spread(
         common = {"horizon": horizon, "kept": kept, "iterations": options.iterations}
         items = [common | {"points": points[r]} for r in rows]
         found = pool.map(some_minima, problem, items, f"search-{next(calls)}")
+        tally.simulated += sum(int(f["simulated"]) for f in found)
+        tally.lost += sum(int(f["lost"]) for f in found)
         theta, cost = (np.concatenate([f[k] for f in found])[:n] for k in ("theta", "cost"))
         return theta, cost
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from graftsim.identify.lost import Tally
+from graftsim.identify.lost import Tally, Tolerant
 from graftsim.identify.residuals import Compiled
 from graftsim.optim.least_squares import (
     Bounded,
@@ -24,10 +24,11 @@ def solve(
     options: LevenbergMarquardt,
     callback: Callable[[Point, float], None] | None = None,
     tally: Tally | None = None,
+    allowed: int = 0,
 ) -> Point:
     """Minimum from a start; parameters whose bounds meet stay there, at no cost of computing.
 
-    tally: counts the windows simulated.
+    tally: counts the windows simulated. allowed: so many of them may be lost, see `Tolerant`.
     """
     active = np.flatnonzero(bounds.upper > bounds.lower)
     whole = np.clip(start.theta, bounds.lower, bounds.upper)
@@ -45,16 +46,16 @@ def solve(
         scale = None if p.scale is None else embed(p.scale, np.ones_like(whole))
         return replace(p, theta=embed(p.theta, whole), cost=p.cost + fixed, scale=scale)
 
-    counted = Tally() if tally is None else tally
-
-    def jacobian(t: np.ndarray, l: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r, J_t, J_l = compiled.jacobian(embed(t, whole), l, active)
-        return counted.of(r), J_t, J_l
-
+    tolerant = Tolerant(
+        lambda t, l: compiled.residual(embed(t, whole), l),
+        lambda t, l: compiled.jacobian(embed(t, whole), l, active),
+        allowed,
+        Tally() if tally is None else tally,
+    )
     scale = None if start.scale is None else start.scale[active]
     found = levenberg_marquardt(
-        lambda t, l: counted.of(compiled.residual(embed(t, whole), l)),
-        jacobian,
+        tolerant.residual,
+        tolerant.jacobian,
         replace(start, theta=whole[active], scale=scale),
         inside,
         options,

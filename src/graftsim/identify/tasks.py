@@ -11,6 +11,7 @@ import hashlib
 import json
 import pickle
 import re
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -105,9 +106,15 @@ class Pool:
         return other
 
     def close(self) -> None:
-        """End the executor."""
+        """End the executor; of a cluster, what this pool has asked of it."""
         if self.executor is not None:
-            self.executor.shutdown(wait=True, cancel_futures=True)
+            self.executor.shutdown(wait=isinstance(self.executor, ProcessPoolExecutor))
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _kept(self, function: Task, problem: Problem, items: Sequence[Any], name: str) -> _Store:
         if self.store is None:
@@ -282,18 +289,26 @@ def _broadcast(executor: Executor, payload: bytes) -> Any:
     if not type(executor).__module__.startswith("distributed."):
         return None
     client: Any = executor._client  # type: ignore[attr-defined]
-    return client.scatter([payload], broadcast=True, hash=False)[0]
+    if client.status in ("closing", "closed"):
+        raise ProblemError(
+            "The dask scheduler is gone, or the client was closed. Start it again and the fit too: "
+            "with a checkpoint it goes on from what was finished."
+        )
+    try:
+        return client.scatter([payload], broadcast=True, hash=False)[0]
+    except ValueError as error:  # What dask says when a worker is lost meanwhile.
+        raise ConnectionError(f"the problem did not reach all workers: {error}") from error
 
 
 def _lost() -> tuple[type[BaseException], ...]:
     """What executors raise when a worker, or what it held, is gone."""
     found: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError, OSError)
-    try:
-        from distributed import KilledWorker
-        from distributed.client import FutureCancelledError
-        from distributed.comm.core import CommClosedError
-    except ImportError:
+    if "distributed" not in sys.modules:
         return found
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+
     return (*found, KilledWorker, FutureCancelledError, CommClosedError)
 
 

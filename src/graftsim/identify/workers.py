@@ -10,6 +10,7 @@ import functools
 import multiprocessing
 import os
 import pickle
+import re
 import threading
 import traceback
 from collections import OrderedDict
@@ -141,6 +142,8 @@ def cluster_executor(address: str, patience: float = PATIENCE) -> Executor:
         raise ProblemError(
             "A cluster needs dask.distributed: pip install 'graftsim[cluster]'."
         ) from error
+    if not re.fullmatch(r"(\w+://)?[^/]+:\d+", address):
+        raise ProblemError(f"'{address}' is no address of a dask scheduler: tcp://host:8786 is.")
     try:
         client = Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

@@ -1,7 +1,8 @@
 """Machine code on disk: one file for each key, safe with several processes.
 
 A file is written beside its place and moved there whole; it begins with a checksum of its content,
-so that a damaged one is noticed and built anew. The oldest go when the folder outgrows its limit.
+so that a damaged one is noticed and built anew. Processes that want the same code at the same time
+wait for the one that builds it (`once`). The oldest go when the folder outgrows its limit.
 The folder is `graftsim/kernels` in the user's cache folder (XDG_CACHE_HOME, or ~/.cache), or
 GRAFTSIM_KERNEL_CACHE; that variable set to nothing turns the cache off.
 """
@@ -12,8 +13,17 @@ import contextlib
 import hashlib
 import os
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Not on Windows: there each process builds its own.
+    fcntl = None
+
+# Seconds to wait for another process that builds the same; the largest programs take minutes.
+PATIENCE = 300.0
 LIMIT = 512 * 2**20
 _written = 0
 
@@ -65,6 +75,42 @@ def write(key: str, code: bytes) -> None:
     if _written > LIMIT // 64 or _written == len(code):
         _written = 1
         trim(place)
+
+
+@contextlib.contextmanager
+def once(key: str) -> Iterator[None]:
+    """Around reading a key and building what is not there: other processes wait for their turn.
+
+    The lock is the system's, so it goes with a process that is killed; where there are no locks, or
+    after a long wait, the code is built twice, which harms nothing.
+    """
+    place = folder()
+    if fcntl is None or place is None or (place / key).exists():
+        yield
+        return
+    lock = place / f".lock-{key}"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        file = lock.open("w")
+    except OSError:
+        yield
+        return
+    with file:
+        mine, patient_until = False, time.monotonic() + PATIENCE
+        while not mine and time.monotonic() < patient_until:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                mine = True
+            except BlockingIOError:
+                time.sleep(0.02)
+            except OSError:
+                break
+        try:
+            yield
+        finally:
+            if mine:
+                with contextlib.suppress(OSError):
+                    lock.unlink()
 
 
 def trim(place: Path, limit: int = LIMIT) -> None:

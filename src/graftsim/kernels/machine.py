@@ -63,7 +63,8 @@ def assemble(text: str, fast: bool = True) -> tuple[int, str]:
         )
         engine = llvm.create_mcjit_compiler(module, target)
         engine.set_object_cache(lambda _, code: disk.write(key, code), lambda _: disk.read(key))
-        engine.finalize_object()
+        with disk.once(key):
+            engine.finalize_object()
         _ENGINES.append(engine)
         _ADDRESSES[key] = engine.get_function_address("handler")
         return _ADDRESSES[key], key
