@@ -75,7 +75,6 @@ def test_a_problem_can_be_sent():
         gs.Blueprint(gs.Graft("joint.tau_passive[*]", inputs=["joint.qd[*]"]))
     )
     free = {
-        "link.inertial[rod0]": gs.Unbounded(),
         "link.length[rod1]": gs.Positive(),
         "joint.damping[*]": gs.Positive(shared=True),
         "sensor.delay[*]": gs.Positive(),
