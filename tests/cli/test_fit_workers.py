@@ -25,7 +25,7 @@ def test_wrong_places(cli, place, tmp_path):
     # Without a search there is nothing to spread, which is said.
     code, _, err = cli(*common[:3], "--dt", "0.01", "--out", tmp_path, "--workers", -1)
     assert code == 2
-    assert "note: only a search is spread over workers" in err
+    assert "note: only a search and a bootstrap are spread over workers" in err
     assert (tmp_path / "checkpoint.npz").read_bytes() == b"old"
 
 
