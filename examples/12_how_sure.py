@@ -44,4 +44,4 @@ plan = gs.excite(result.simulator, free, seconds=6, velocity=4.0, noise=0.002, k
                  generations=15)  # fmt: skip
 for p in plan.parameters:
     print(f"{p.name:20s} known to {p.before:.2g} now, to {p.after:.2g} {p.unit} after the plan")
-print(f"the plan has {plan.plan.duration:g} s of commands: gs.write_csv(plan.plan, \"next.csv\")")
+print(f'the plan has {plan.plan.duration:g} s of commands: gs.write_csv(plan.plan, "next.csv")')

@@ -20,8 +20,9 @@ from graftsim.optim.least_squares import Bounded, Normal, inverse, normal_equati
 
 # A direction known to no better than this share of the parameters' size is called weak.
 WEAK = 0.5
-# Up to so many parameters the residuals' test allows for what they take, beside initial states.
-FEW = 64
+# Up to so many parameters the residuals' test allows for what they take, beside initial states,
+# unless there are so many residuals for each parameter that nobody can tell.
+FEW, MANY = 64, 200
 
 
 class Information(NamedTuple):
@@ -79,7 +80,7 @@ def information(
     P = P[..., free] * d
     # A root of the hat matrix: what initial states take out of the residuals of their window.
     hat = J_l @ _root(C_inv)
-    if len(d) <= FEW:
+    if len(d) <= FEW and used < MANY * len(d):
         hat = np.concatenate([hat, P @ _root(inside)], -1)
     lack, memories = judge_residuals(
         r, hat, layouts or layout_of([("", r.shape[1], 1, True)]), freedom
