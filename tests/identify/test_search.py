@@ -72,6 +72,20 @@ def test_covariance_adaptation_and_the_automatic_choice():
         gs.fit(problem, search="anneal")
 
 
+def test_an_archipelago_finds_it_too():
+    """pygmo's swarms on two islands, the same twice; without the package, how to get it."""
+    problem = far_away(4.0, gs.Bounds(1.0, 100.0))
+    try:
+        import pygmo  # noqa: F401
+    except ImportError:
+        with pytest.raises(gs.ProblemError, match=r"graftsim\[pagmo\]"):
+            gs.fit(problem, search=gs.Archipelago())
+        return
+    found, again = (gs.fit(problem, search=gs.Archipelago(2, 8, 6, seed=2)) for _ in range(2))
+    assert found.theta[0] == pytest.approx(40.0, rel=1e-3)
+    assert found.theta.tolist() == again.theta.tolist()
+
+
 def test_search_by_size_of_the_problem():
     """Few parameters, many, and none that can be searched."""
     chosen, why = choose(far_away(4.0, gs.Bounds(1.0, 100.0)), seed=3)

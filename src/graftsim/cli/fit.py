@@ -23,6 +23,7 @@ from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
 from graftsim.identify import (
     CMAES,
+    Archipelago,
     Automatic,
     BasinHopping,
     Bootstrap,
@@ -44,6 +45,7 @@ SEARCHES: dict[str, Search | Automatic | None] = {
     "random_restarts": RandomRestarts(),
     "evolution": DifferentialEvolution(),
     "cma_es": CMAES(),
+    "archipelago": Archipelago(),
     "auto": Automatic(),
 }
 

@@ -27,9 +27,9 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Local optimiser; auto: lbfgs for networks with more than some 1,500 weights."""
     iterations: Annotated[int, tyro.conf.arg(metavar="N")] = 50
     """At most so many iterations a horizon."""
-    search: Literal["none", "basin_hopping", "random_restarts", "evolution", "cma_es", "auto"] = (
-        "none"
-    )
+    search: Literal[
+        "none", "basin_hopping", "random_restarts", "evolution", "cma_es", "archipelago", "auto"
+    ] = "none"
     """Begin from many points within the bounds at once, against wrong minima; auto: only if a local
     fit leaves more than noise."""
     starts: Annotated[int | None, shown("N")] = None

@@ -13,6 +13,7 @@ from graftsim.identify.result import Result
 from graftsim.identify.sbi_adapter import ForSBI, for_sbi
 from graftsim.identify.screen import Criteria
 from graftsim.identify.search import Automatic
+from graftsim.optim.archipelago import Archipelago
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.global_search import BasinHopping, RandomRestarts
 from graftsim.optim.least_squares import LevenbergMarquardt
@@ -23,6 +24,7 @@ __all__ = [
     "CMAES",
     "LBFGS",
     "Adam",
+    "Archipelago",
     "Automatic",
     "BasinHopping",
     "Bootstrap",

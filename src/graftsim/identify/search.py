@@ -15,6 +15,7 @@ from graftsim.identify.lost import SHARE, Tally, Tolerant
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled
 from graftsim.identify.tasks import Pool
+from graftsim.optim.archipelago import Archipelago, colonise
 from graftsim.optim.global_search import (
     BasinHopping,
     Found,
@@ -26,7 +27,7 @@ from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.many import Many, minimise_many
 from graftsim.optim.population import CMAES, DifferentialEvolution, adapt, evolve
 
-Search = BasinHopping | RandomRestarts | DifferentialEvolution | CMAES
+Search = BasinHopping | RandomRestarts | DifferentialEvolution | CMAES | Archipelago
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,8 @@ def search(
         return _one_by_one(evolve(solve, x, lower, upper, options, good) for x in starts)
     if isinstance(options, CMAES):
         return _one_by_one(adapt(solve, x, lower, upper, options, good) for x in starts)
+    if isinstance(options, Archipelago):
+        return _one_by_one(colonise(solve, x, lower, upper, options, good) for x in starts)
     return search_from(solve, starts, lower, upper, options, good)
 
 

@@ -44,7 +44,7 @@ class CMAES:
     seed: int = 0
 
 
-class _Seen:
+class Seen:
     """Worth of points: costs after local solves, all of which are kept."""
 
     def __init__(self, solve: LocalSolve, start: np.ndarray, free: np.ndarray) -> None:
@@ -91,7 +91,7 @@ def adapt(
         raise ProblemError("CMAES needs the package cmaes: pip install graftsim[search]") from error
     free = np.flatnonzero(upper > lower)
     low, size = lower[free], (upper - lower)[free]
-    seen = _Seen(solve, start, free)
+    seen = Seen(solve, start, free)
     count = len(free)
     # One number has no covariance to adapt: the package wants two.
     unit = np.clip((start[free] - low) / size, 0.0, 1.0)
@@ -127,7 +127,7 @@ def evolve(
     from scipy.stats import qmc
 
     free = np.flatnonzero(upper > lower)
-    seen = _Seen(solve, start, free)
+    seen = Seen(solve, start, free)
 
     # Eight points at least: SciPy's mutations need five.
     size = max(options.population, 8)
