@@ -23,6 +23,8 @@ WEAK = 0.5
 # Up to so many parameters the residuals' test allows for what they take, beside initial states,
 # unless there are so many residuals for each parameter that nobody can tell.
 FEW, MANY = 64, 200
+# Of what is known of a direction, one window counts as having at most this share.
+LEVERAGE = 0.9
 
 
 class Information(NamedTuple):
@@ -50,8 +52,9 @@ def information(
     Where nothing speaks against the model, s^2 S^-1. Where residuals have a memory, or are larger
     than the noise, the widest of three: s^2 S^-1; that of residuals correlated as they were found
     to be within each channel; and, with enough windows, the sandwich S^-1 (sum_w g_w g_w^T) S^-1
-    clustered by window (White 1980). `held` marks parameters on their bounds, which have no
-    interval; `layouts` tells the channels of a row apart.
+    clustered by window (White 1980), corrected for the leverage of each (Bell & McCaffrey 2002).
+    `held` marks parameters on their bounds, which have no interval; `layouts` tells the channels of
+    a row apart.
     """
     n = normal_equations(r, J_t, J_l, theta, local, bounds)
     p, s, w = len(theta), local.shape[-1], len(r)
@@ -87,15 +90,12 @@ def information(
     )
     cov, method = inside * max(ratio, 1.0), "Gauss-Newton"
     if lack.verdict != "none":
-        least = np.diag(cov)
-        wide = least
+        wide = np.diag(cov)
         meat = _correlated(P, memories)
         wide = np.maximum(wide, np.diag(inside @ meat @ inside))
         method = "Gauss-Newton, of residuals with memory"
         if w >= max(2 * len(d), 10):
-            g = np.einsum("wmp,wm->wp", P, r)
-            meat = g.T @ g * (w / (w - len(d)))
-            cov = inside @ meat @ inside
+            cov = _sandwich(P, r, _root(inside))
             wide = np.maximum(wide, np.diag(cov))
             method = "sandwich, clustered by window"
         grow = np.sqrt(wide / np.maximum(np.diag(cov), 1e-300))
@@ -114,6 +114,18 @@ def _root(C: np.ndarray) -> np.ndarray:
     """A matrix R with R R^T = C, of symmetric positive C [..., s, s]."""
     values, vectors = np.linalg.eigh(C)
     return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+
+
+def _sandwich(P: np.ndarray, r: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """S^-1 (sum_w g_w g_w^T) S^-1 (w - 1) / w, each g_w = P_w^T r_w as if its window had no part in
+    the fit, (1 - S_w S^-1)^-1 g_w: the jackknife, linearised. root root^T = S^-1.
+    """
+    h = np.einsum("wmp,wm->wp", P, r) @ root
+    part = P @ root
+    share, axes = np.linalg.eigh(np.swapaxes(part, 1, 2) @ part)
+    left = 1 - np.minimum(share, LEVERAGE)
+    h = (axes @ ((np.swapaxes(axes, 1, 2) @ h[..., None])[..., 0] / left)[..., None])[..., 0]
+    return root @ (h.T @ h) @ root.T * (1 - 1 / len(r))
 
 
 def _correlated(P: np.ndarray, memories: Sequence[Memory]) -> np.ndarray:
