@@ -30,7 +30,6 @@ from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, lev
 # Iterations for the initial states of windows that the fit has not seen.
 LOCAL_ITERATIONS = 15
 REPLAYS = 3
-STEP_WINDOWS = 4
 # So many times the sensor noise halving the step may change, before it is worth saying.
 STEP_ERROR = 1.0
 # Fewer blocks than this say little about how blocks vary.
@@ -87,7 +86,7 @@ def judge(
         alone = errors_of(before, runner.run(physics, runner.initial(physics, guess)))
     traces = _traces(problem, windows, is_held, before, after)
     replays = _replays(problem, windows, is_held, after)
-    step_error = _step_error(problem, fitted, train, local, after)
+    step_error = _step_error(fitted, runner, local, after)
     return Judged(errors_of(before, after), traces, replays, step_error, alone)
 
 
@@ -121,39 +120,28 @@ def _errors(
     return tuple(errors)
 
 
-def _step_error(
-    problem: Problem, fitted: Setup, train: Windows, local: np.ndarray, after: _Run
-) -> float:
+def _step_error(fitted: Setup, runner: _Runner, local: np.ndarray, after: _Run) -> float:
     """RMS change of the residuals when the integrator's step is halved, in units of the noise.
-    `local`, `after`: initial states and errors of the fitted model, the windows of `train` first.
 
-    A fit adjusts its parameters to the errors of a coarse step; this says how large they are. A few
-    windows are enough to see it. Zero for RK4, whose error is far below any sensor's.
+    A fit adjusts its parameters to the errors of a coarse step; this says how large they are. As
+    many steps of half the length reach the middle of each window, so the program of `runner` serves
+    as it is; `local` and `after` are its initial states and its errors. Zero for RK4, whose error
+    is far below any sensor's, and with networks that remember, for which a step is a unit of time.
     """
-    if isinstance(fitted.simulator.integrator, RungeKutta4):
+    simulator = fitted.simulator
+    remembers = simulator.grafts is not None and simulator.grafts.memory()
+    if isinstance(simulator.integrator, RungeKutta4) or remembers:
         return 0.0
-    few = residuals.as_data(train, problem.sigma, problem.simulator.dt.dtype)
-    few = jax.tree.map(lambda x: x[:STEP_WINDOWS], few)
-    n = len(few.q0)
-    start = jnp.asarray(local[:n], problem.simulator.dt.dtype)
-
-    finer = replace(fitted.simulator, substeps=2 * fitted.simulator.substeps)
-    setup = Setup(finer, fitted.sensors)
-
-    def one(kernel: bool, local: Any, window: residuals.Data) -> Any:
-        return residuals.window_residual(setup, window, local, None, kernel=kernel)
-
-    found = residuals.on_kernels(partial(one, True), start[0], jax.tree.map(lambda x: x[0], few))
-    fine = np.asarray(jax.jit(jax.vmap(found or partial(one, False)))(start, few))
-    # Judgement has the same samples, padded to those of what is held out.
-    coarse = np.concatenate(
-        [
-            (e[:n, : w.shape[1]] * np.asarray(w)).reshape(n, -1)
-            for e, w in zip(after.error, few.weight, strict=True)
-        ],
-        1,
-    )
-    change = coarse - fine
+    data, steps = runner.data, runner.data.controls.shape[1]
+    middle = float(simulator.dt) * (steps // 2)
+    held_twice = jnp.repeat(data.controls, 2, axis=1)[:, :steps]
+    finer = replace(simulator, dt=simulator.dt / 2)
+    fine = runner.run(Setup(finer, fitted.sensors), local, data._replace(controls=held_twice))
+    changes = [
+        ((b - a) * np.asarray(weight))[np.asarray(time) <= middle]
+        for a, b, weight, time in zip(after.error, fine.error, data.weight, data.time, strict=True)
+    ]
+    change = np.concatenate([c.ravel() for c in changes])
     change = change[np.isfinite(change) & (change != 0)]
     return float(np.sqrt(np.mean(change**2))) if change.size else 0.0
 
@@ -239,9 +227,10 @@ class _Runner:
         )
         return point.local
 
-    def run(self, setup: Setup, local: np.ndarray) -> _Run:
-        """Simulate every window."""
-        read, error, q = self._predict(setup, jnp.asarray(local, self.dtype), self.data)
+    def run(self, setup: Setup, local: np.ndarray, data: residuals.Data | None = None) -> _Run:
+        """Simulate every window, or those of other `data` of the same form."""
+        data = self.data if data is None else data
+        read, error, q = self._predict(setup, jnp.asarray(local, self.dtype), data)
         return _Run([np.asarray(x) for x in read], [np.asarray(e) for e in error], np.asarray(q))
 
 
