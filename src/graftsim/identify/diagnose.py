@@ -16,7 +16,7 @@ from graftsim.identify.lack_of_fit import (
     layout_of,
 )
 from graftsim.identify.result import QUANTILE, WeakDirection
-from graftsim.optim.least_squares import Bounded, Normal, inverse, normal_equations
+from graftsim.optim.least_squares import Bounded, Normal, inverse, normal_equations, reduced
 
 # A direction known to no better than this share of the parameters' size is called weak.
 WEAK = 0.5
@@ -61,9 +61,7 @@ def information(
     used = int(np.count_nonzero(np.abs(r) > 0))
     freedom = max(used - int(np.count_nonzero(~held)) - s * w, 1)
     ratio = float(np.sum(r * r)) / freedom
-    C_inv = inverse(n.C) if s else n.C
-    P = eliminated(J_t, J_l, n, C_inv)
-    S = np.tensordot(J_t, P, ((0, 1), (0, 1))) + np.diag(bounds.prior_std**-2.0)
+    S, _ = reduced(n)
     # What has no effect at all is as unknown as what is held.
     free = ~held & (np.diag(n.A) > 0)
     covariance = np.full((p, p), np.nan)
@@ -80,16 +78,18 @@ def information(
     # Where initial states can do the same, what is left of a curvature is rounding.
     d = 1 / np.sqrt(np.maximum(np.diag(S), 1e-14 * np.diag(n.A))[free])
     inside = _unit_inverse(S[np.ix_(free, free)] * np.outer(d, d))
-    P = P[..., free] * d
+    C_inv = inverse(n.C) if s else n.C
     # A root of the hat matrix: what initial states take out of the residuals of their window.
     hat = J_l @ _root(C_inv)
     if len(d) <= FEW and used < MANY * len(d):
+        P = _eliminated(J_t, J_l, n, C_inv)[..., free] * d
         hat = np.concatenate([hat, P @ _root(inside)], -1)
     lack, memories = judge_residuals(
         r, hat, layouts or layout_of([("", r.shape[1], 1, True)]), freedom
     )
     cov, method = inside * max(ratio, 1.0), "Gauss-Newton"
     if lack.verdict != "none":
+        P = _eliminated(J_t, J_l, n, C_inv)[..., free] * d
         wide = np.diag(cov)
         meat = _correlated(P, memories)
         wide = np.maximum(wide, np.diag(inside @ meat @ inside))
@@ -105,7 +105,7 @@ def information(
     return Information(S, covariance, ratio, method, lack)
 
 
-def eliminated(J_t: np.ndarray, J_l: np.ndarray, n: Normal, C_inv: np.ndarray) -> np.ndarray:
+def _eliminated(J_t: np.ndarray, J_l: np.ndarray, n: Normal, C_inv: np.ndarray) -> np.ndarray:
     """J_t - J_l C^-1 B^T [w, m, p]: of the Jacobian, what initial states cannot do as well."""
     return J_t - J_l @ (C_inv @ np.swapaxes(n.B, 1, 2)) if J_l.shape[-1] else J_t
 

@@ -268,7 +268,7 @@ def _check_start(problem: Problem, part: Part, theta: np.ndarray) -> Part:
     J_t = part.compiled.jacobian(theta, resting, physical, keep=True)[1]
     # Weights are not asked: of a new network, only the last layer has an effect yet.
     names = [problem.parameters.names[i] for i in physical]
-    unused = [n for n, s in zip(names, np.abs(J_t).max((0, 1)), strict=True) if s == 0]
+    unused = [n for n, some in zip(names, np.any(J_t, (0, 1)), strict=True) if not some]
     if unused:
         raise ProblemError(
             f"No residual depends on {', '.join(unused)}. Leave it out, or add a sensor that "

@@ -76,7 +76,7 @@ class Tolerant:
         """Where the solver stands."""
         r, J_t, J_l = self._jacobian(theta, local)
         self.tally.of(r)
-        self._out = self._few(_lost(r) | _lost(J_t).any(-1) | _lost(J_l).any(-1))
+        self._out = self._few(~finite_windows(r, J_t, J_l))
         if self._out.any():
             r, J_t, J_l = r.copy(), J_t.copy(), J_l.copy()
             r[self._out], J_t[self._out] = 0.0, 0.0
@@ -95,6 +95,16 @@ class Tolerant:
 
     def _few(self, lost: np.ndarray) -> np.ndarray:
         return lost & (np.count_nonzero(lost, -1, keepdims=True) <= self.allowed)
+
+
+def finite_windows(r: np.ndarray, J_t: np.ndarray, J_l: np.ndarray) -> np.ndarray:
+    """Which windows have finite residuals [.., w, m] and Jacobians [.., w, m, p], [.., w, m, s].
+
+    By their sums, which are not finite where a number is not, and read the large arrays once.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        every = r.sum(-1) + J_t.sum((-1, -2)) + J_l.sum((-1, -2))
+    return np.asarray(np.isfinite(every))
 
 
 def _lost(x: np.ndarray) -> np.ndarray:
@@ -134,8 +144,7 @@ class Part:
         """Which windows [w] have finite residuals and derivatives."""
         active = np.flatnonzero(self.problem.parameters.physical)
         r, J_t, J_l = self.compiled.jacobian(theta, local, active, keep=True)
-        every = np.concatenate([x.reshape(len(r), -1) for x in (r, J_t, J_l)], 1)
-        return np.asarray(np.isfinite(every).all(1))
+        return finite_windows(r, J_t, J_l)
 
     def without(self, finite: np.ndarray) -> Part | None:
         """The finite ones [w]; None where none is lost, or too many are."""

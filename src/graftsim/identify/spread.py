@@ -10,14 +10,15 @@ alone. The spread tau beyond what noise explains is the moment estimate of a ran
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from graftsim.identify.diagnose import eliminated, positive_inverse
+from graftsim.identify.diagnose import positive_inverse
 from graftsim.identify.lack_of_fit import LEVEL
-from graftsim.optim.least_squares import Bounded, inverse, normal_equations
+from graftsim.optim.least_squares import Bounded, normal_equations, reduced
 
 
 class Spread(NamedTuple):
@@ -57,22 +58,20 @@ def between_recordings(
     recordings = tuple(dict.fromkeys(names))
     if len(recordings) < 2 or not theta.size:
         return None
-    n = normal_equations(r, J_t, J_l, theta, local, bounds)
-    C_inv = inverse(n.C) if local.shape[-1] else n.C
-    P = eliminated(J_t, J_l, n, C_inv)
     which = np.array([recordings.index(name) for name in names])
-    alone, alone_std = [], []
-    joint = np.tensordot(J_t, P, ((0, 1), (0, 1))) + np.diag(bounds.prior_std**-2.0)
+    data = replace(bounds, prior_mean=0 * theta, prior_std=np.full(theta.size, np.inf))
+    # Curvature and gradient of each recording's windows, without beliefs.
+    own = [
+        reduced(normal_equations(r[k], J_t[k], J_l[k], theta, local[k], data))
+        for k in (which == i for i in range(len(recordings)))
+    ]
+    joint = np.sum([S for S, _ in own], 0) + np.diag(bounds.prior_std**-2.0)
     wider = std / np.sqrt(np.diag(positive_inverse(joint)))
-    for k in range(len(recordings)):
-        mine = which == k
-        S = np.tensordot(J_t[mine], P[mine], ((0, 1), (0, 1)))
-        g = np.einsum("wmp,wm->p", P[mine], r[mine])
-        C = positive_inverse(S)
-        alone.append(theta - C @ g)
-        alone_std.append(np.sqrt(np.diag(C)) * np.maximum(wider, np.sqrt(max(variance_ratio, 1))))
-    own = tuple(parameters)
-    return Spread(own, recordings, *_random_effect(np.array(alone), np.array(alone_std), theta))
+    wider = np.maximum(wider, np.sqrt(max(variance_ratio, 1)))
+    inverses = [positive_inverse(S) for S, _ in own]
+    alone = np.array([theta - C @ g for C, (_, g) in zip(inverses, own, strict=True)])
+    alone_std = np.array([np.sqrt(np.diag(C)) * wider for C in inverses])
+    return Spread(tuple(parameters), recordings, *_random_effect(alone, alone_std, theta))
 
 
 def _random_effect(

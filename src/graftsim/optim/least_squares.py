@@ -221,7 +221,9 @@ def levenberg_marquardt(
     while True:
         r, J_t, J_l = jacobian(point.theta, point.local)
         cost = 0.5 * float(np.sum(r * r)) + bounds.prior_cost(point.theta, point.local)
-        if not (np.isfinite(cost) and np.isfinite(J_t).all() and np.isfinite(J_l).all()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            usable = np.isfinite(cost + J_t.sum() + J_l.sum())
+        if not usable:
             return replace(point, cost=cost, outcome="non-finite")
         point = replace(point, cost=cost)
         n = normal_equations(r, J_t, J_l, point.theta, point.local, bounds)
