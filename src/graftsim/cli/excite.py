@@ -10,7 +10,7 @@ import numpy as np
 
 from graftsim.cli import inputs, setup
 from graftsim.cli.excite_options import ExciteOptions
-from graftsim.cli.options import assignments, number
+from graftsim.cli.options import TouchOptions, assignments, number
 from graftsim.cli.tables import table_of, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator
@@ -28,7 +28,7 @@ def run(options: ExciteOptions) -> int:
     console = terminal(stderr=True)
     simulation = options.simulation
     model = setup.load_model(
-        options.robot, simulation.base, simulation.repair_inertia, options.touch
+        options.robot, simulation.base, simulation.repair_inertia, TouchOptions()
     )
     model = setup.set_values(model, assignments(simulation.start, "--start"))
     dt = simulation.dt or DT

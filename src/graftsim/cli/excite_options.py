@@ -8,7 +8,7 @@ import msgspec
 import tyro
 
 from graftsim.cli.groups import SimulationOptions
-from graftsim.cli.options import Flag, Strings, TouchOptions, shown
+from graftsim.cli.options import Flag, Strings, shown
 
 
 class ExciteOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,4 +45,3 @@ class ExciteOptions(msgspec.Struct, frozen=True, kw_only=True):
     json: Flag = False
     """Print what is expected as JSON instead of a table."""
     simulation: SimulationOptions = SimulationOptions()
-    touch: TouchOptions = TouchOptions()

@@ -37,9 +37,9 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the search's random numbers."""
     workers: Annotated[int, shown("N")] = 0
-    """Spread the search over so many processes; default: this one alone."""
+    """Spread search and bootstrap over so many processes; default: this one alone."""
     cluster: Annotated[str, shown("ADDRESS")] = ""
-    """Spread the search over the workers of a dask scheduler, tcp://host:8786."""
+    """Spread them over the workers of a dask scheduler, tcp://host:8786."""
 
 
 class CertaintyOptions(msgspec.Struct, frozen=True, kw_only=True):
