@@ -108,12 +108,14 @@ def test_interval_of_replicas():
     assert (low, high) == pytest.approx((-0.95 * np.sqrt(1.25), 0.95 * np.sqrt(1.25)), abs=1e-3)
 
 
-def test_profile_of_what_is_not_fitted(arm_recording):
-    """A misspelt name is answered before any time is spent."""
+def test_wrong_use_costs_no_time(arm_recording):
+    """A misspelt name or a bootstrap with nothing to draw from is answered before anything runs."""
     problem = gs.Problem(
         gs.Simulator(machines.arm(), machines.DT, integrator=ImplicitDamping()),
         arm_recording,
         ["link.mass[arm]"],
     )
+    with pytest.raises(ProblemError, match="at least two recordings"):
+        gs.fit(problem, bootstrap=Bootstrap(by="recording"), progress=lambda *_: pytest.fail())
     with pytest.raises(ProblemError, match=r"profile of 'link.mass\[am\]'.*link.mass\[arm\]"):
         gs.fit(problem, profiles=["link.mass[am]"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graftsim.identify.diagnose import information
-from graftsim.identify.lack_of_fit import LEVEL, layout_of
+from graftsim.identify.lack_of_fit import LEVEL, _left, layout_of, memory_of
 from graftsim.identify.spread import between_recordings, disagree
 from graftsim.optim.least_squares import Bounded
 
@@ -139,3 +139,21 @@ def test_one_recording_has_no_spread():
     J = np.ones((3, 5, 1))
     args = np.zeros((3, 5, 0)), np.ones(1), np.zeros((3, 0)), free(1, 0), np.ones(1), 1.0
     assert between_recordings("x", ["a"] * 3, np.ones((3, 5)), J, *args) is None
+
+
+def test_expected_products_of_long_memory():
+    """The filters that give R L are the matrix rho^|t - u|, and a long window needs no matrix."""
+    rng = np.random.default_rng(6)
+    L = 0.1 * rng.normal(size=(2, 30, 1, 3))
+    R = 0.7 ** np.abs(np.subtract.outer(np.arange(30), np.arange(30)))
+    left = [(np.eye(30) - H) @ R @ (np.eye(30) - H) for H in (w[:, 0] @ w[:, 0].T for w in L)]
+    squares, products = _left(0.7, L, np.ones((2, 30, 1)))
+    assert squares == pytest.approx(sum(np.trace(x) for x in left), rel=1e-12)
+    assert products == pytest.approx(sum(np.trace(x, 1) for x in left), rel=1e-12)
+    long = coloured(rng, (1, 60_000), 0.6)
+    memory = memory_of(
+        layout_of([("a", 60_000, 1, True)])[0], long[..., None], np.zeros((1, 60_000, 1, 0)),
+        np.ones((1, 60_000, 1)),
+    )  # fmt: skip
+    assert memory.rho == pytest.approx(0.6, abs=0.02)
+    assert memory.variance == pytest.approx(1.0, abs=0.05)

@@ -12,7 +12,7 @@ import numpy as np
 
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify import gradient, judge
-from graftsim.identify.bootstrap import Bootstrap
+from graftsim.identify.bootstrap import Bootstrap, draw_weights
 from graftsim.identify.certainty import Certainty, certainty, check_names
 from graftsim.identify.checkpoint import Checkpoint
 from graftsim.identify.grafted import summarise
@@ -68,10 +68,10 @@ def fit(
     grafts that sets whole inputs to exact zero (Levenberg-Marquardt only). start: [p] where to
     begin instead, all unknowns together and the last horizon at once. zero: [p] which weights of
     grafts stay zero. alone: [p] with `start`, the fit of the parameters alone, to compare with.
-    search: `BasinHopping(...)`, `RandomRestarts(...)`, `DifferentialEvolution(...)`, `CMAES(...)`:
-    from many points within the bounds at once, before the fit goes on from the best of them; it
-    replaces the growing horizons. "auto", or `Automatic(seed)`: only if a local fit leaves more
-    than noise, then what suits the number of parameters; the better of both fits is returned.
+    search: `BasinHopping(...)`, `RandomRestarts(...)`, `DifferentialEvolution(...)`, `CMAES(...)`,
+    `Archipelago(...)`: from many points within the bounds at once, before the fit goes on from the
+    best of them; it replaces the growing horizons. "auto", or `Automatic(seed)`: only if a local
+    fit leaves more than noise, then what suits the number of parameters; the better one counts.
     bootstrap: refit to resampled windows or recordings, and take the intervals from there.
     profiles: names of parameters whose profile likelihood is wanted, "weak" for all that are weak.
     pool: where search and bootstrap run, on processes or a cluster; their answer does not depend
@@ -81,7 +81,7 @@ def fit(
     progress(iteration, stage, stages) runs after each iteration.
 
     Raises ProblemError: a parameter on which no residual depends, named; a start that cannot be
-    simulated; a checkpoint of another problem.
+    simulated; a checkpoint of another problem; a bootstrap with fewer than two blocks.
     """
     if isinstance(search, str):
         if search != "auto":
@@ -95,6 +95,8 @@ def fit(
         )  # fmt: skip
     solver = choose_solver(local, problem, sparsity)
     check_names(problem, profiles)
+    if bootstrap is not None:
+        draw_weights(problem.windows(problem.train, problem.horizons[-1]).recording, bootstrap)
     began = time.perf_counter()
     damping = solver.damping if isinstance(solver, LevenbergMarquardt) else 0.0
     saved = Checkpoint(checkpoint, problem)
