@@ -151,8 +151,8 @@ def memory_of(layout: Layout, x: np.ndarray, L: np.ndarray, mask: np.ndarray) ->
 def _left(rho: float, L: np.ndarray, mask: np.ndarray) -> tuple[float, float]:
     """Expected sums of squares and of products of neighbours of (1 - H) e, e of unit size."""
     # R L as a filter that runs forwards and one that runs backwards: windows may be long.
-    forwards = signal.lfilter([1.0], [1.0, -rho], L, axis=1)
-    backwards = signal.lfilter([1.0], [1.0, -rho], L[:, ::-1], axis=1)[:, ::-1]
+    forwards = np.asarray(signal.lfilter([1.0], [1.0, -rho], L, axis=1))
+    backwards = np.asarray(signal.lfilter([1.0], [1.0, -rho], L[:, ::-1], axis=1))[:, ::-1]
     RL = (forwards + backwards - L) * mask[..., None]
     inner = np.einsum("wnrq,wnrp->wqp", L, RL)
     HRH = np.einsum("wnrq,wqp->wnrp", L, inner)
