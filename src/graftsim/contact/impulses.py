@@ -1,68 +1,38 @@
-"""Rigid contact by impulses: what a step's complementarity problem is, and what its solution does.
+"""Rigid contact by impulses: a step's contact problem, and what its solution does.
 
-Velocities of a step that meets no contact, u, are what the problem starts from. In the step of
-length h each contact with gap g is in one of three situations:
+Velocities that a step would end with if nothing touched, u, are what the problem starts from;
+`timing` says which normal velocities the contacts may be left with. A step is cut where an impact
+begins, so that geometry and forces are those of the impact. What closes otherwise (pressed together
+from near rest, or beyond the number of cuts) acts from its time of closing t on: positions move
+with v - sum_k (t_k / h) H^-1 J_k^T lambda_k.
 
-- it closes: g + h u_n <= 0. The impact comes after t = -g / u_n (0 if closed already), at the speed
-  reached by then. Newton's law asks for v_n >= -e u_n(t), and what acts after t still accelerates;
-- it is open: it must not close faster than it can, v_n >= -g / h;
-- it overlaps: v_n >= alpha depth / h pushes it apart (Baumgarte).
-
-An impulse acts from its own time of impact on. Positions therefore move with
-v - sum_k (t_k / h) H^-1 J_k^T lambda_k, which is where the derivative of the time of impact enters:
-through it a bounce has the derivative of a bounce (the saltation matrix), whatever the step.
+Through the lengths of the pieces an impact has the derivative of an impact (the saltation matrix),
+whatever the step.
 """
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from graftsim.contact.detect import Contacts, Places, detect, places
 from graftsim.contact.kinetics import coupled, relative_velocities, signs_of, unit_impulses
-from graftsim.contact.law import ContactLaw, Free
+from graftsim.contact.law import ContactLaw, Free, Passage
+from graftsim.contact.push_out import push_out
+from graftsim.contact.timing import Timing, first_impact, timing
 from graftsim.dynamics.mechanism import Mechanism, rows
-from graftsim.errors import ModelError
 from graftsim.model.model import Model
 from graftsim.model.pairs import contact_counts
 from graftsim.model.state import State
 from graftsim.solvers.cone import Method, Problem, regularised, residual, solve_contact
 from graftsim.solvers.general import straight
-from graftsim.solvers.interior_point import InteriorPoint
-from graftsim.solvers.pgs import GaussSeidel
 from graftsim.taps import Tapper
-
-
-def _number(x: Any) -> Float[Array, ""]:
-    return jnp.asarray(x, float)
-
-
-def _angles(directions: int | Sequence[float]) -> tuple[float, ...]:
-    """Angles (rad) of friction directions, ascending."""
-    if isinstance(directions, int):
-        directions = [2 * np.pi * k / directions for k in range(directions)]
-    angles = tuple(sorted(float(x) for x in directions))
-    gaps = np.diff([*angles, angles[0] + 2 * np.pi]) if angles else np.array([7.0])
-    if gaps.max() > np.pi + 1e-9:
-        raise ModelError(
-            f"Friction directions {angles} rad leave a gap of {gaps.max():.3g} rad, in which "
-            "there would be no friction; at most half a turn may lie between two of them."
-        )
-    return angles
-
-
-# Gaps below this (m) are contacts already, not impacts to come.
-TOUCHING = 1e-9
-# A velocity (m/s) that nothing reaches.
-_FAR = 1e9
 
 
 class ImpulseLaw(ContactLaw):
@@ -70,10 +40,10 @@ class ImpulseLaw(ContactLaw):
 
     impulsive: ClassVar[bool] = True
     alpha: eqx.AbstractVar[Float[Array, ""]]
+    push: eqx.AbstractVar[Float[Array, ""]]
 
     most: eqx.AbstractVar[int]
     impacts: eqx.AbstractVar[int]
-    foresees: eqx.AbstractVar[bool]
 
     @abc.abstractmethod
     def method(self, unroll: bool) -> Method:
@@ -85,8 +55,9 @@ class ImpulseLaw(ContactLaw):
         free: Free,
         state: State,
         h: Float[Array, ""],
+        cut: Bool[Array, ""] | bool,
         scope: Tapper,
-    ) -> tuple[Float[Array, " nv"], Float[Array, " nv"], Float[Array, "nc 3"]]:
+    ) -> Passage:
         """One contact problem for all contacts of all bodies."""
         at = places(m.model)
         found = detect(m, free.X_0)
@@ -101,10 +72,13 @@ class ImpulseLaw(ContactLaw):
         )
         after_n = scope.tap("contact.velocity_n", after[:, 0])
         after_t = scope.tap("contact.velocity_t", after[:, 1:])
+        after = jnp.concatenate([after_n[:, None], after_t], -1)
         pair = m.model.pair
         mu = scope.tap("contact.friction", rows(pair.friction, at.pair))
-        target, delay = self._target(m, at, depth, before[:, 0], after_n, h)
-        b = jnp.concatenate([(after_n - target)[:, None], after_t], -1)
+        e = rows(pair.restitution, at.pair)
+        qd, after, when = _until_impact(state.qd, free.qd, depth, before, after, e, h, cut)
+        h = when.end
+        b = after.at[:, 0].add(-when.target)
         # Where there are too many for all: those that would close first.
         index = _least(b[:, 0], self.most) if len(at.pair) > self.most else None
         pick = _picker(index)
@@ -112,11 +86,12 @@ class ImpulseLaw(ContactLaw):
         unroll = index is None and straight(coupled(m.tree, at), 3)
         chosen = Contacts(*map(pick, found))
         unit = unit_impulses(free.articulated, chosen, signs, free.X_0, unroll)
+        A = unit.delassus()
         softness = jnp.diag(jnp.repeat(pick(rows(pair.cfm, at.pair)), 3))
-        problem = Problem(unit.delassus() + softness, pick(b), pick(mu))
+        problem = Problem(A + softness, pick(b), pick(mu))
         method = self.method(unroll)
         solved = solve_contact(problem, pick(state.impulse), method)
-        impulse = found_impulse = _put(index, solved, jnp.zeros_like(b))
+        impulse = guess = _put(index, solved, jnp.zeros_like(b))
 
         def residuals() -> dict[str, Array]:
             waiting = jnp.maximum(-b[:, 0], 0.0)
@@ -128,50 +103,45 @@ class ImpulseLaw(ContactLaw):
         force_t = scope.tap("contact.force_t", impulse[:, 1:] / h)
         impulse = h * jnp.concatenate([force_n[:, None], force_t], -1)
         # What networks add must not act where nothing touches.
-        impulse = jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
-        late = impulse * (1 - delay / h)[:, None]
-        both = jnp.stack([pick(impulse).reshape(-1), pick(late).reshape(-1)], -1)
-        after = free.qd[:, None] + unit.respond(both)
-        return after[:, 0], after[:, 1], jax.lax.stop_gradient(found_impulse)
+        impulse = pick(jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0))
+        late = impulse * pick(1 - when.delay / h)[:, None]
+        moving = pick(after[:, 0]) + (A @ late.reshape(-1)).reshape(-1, 3)[:, 0]
+        late = late + push_out(A, chosen.depth, moving, h, self.alpha, self.push, method)
+        both = jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1)
+        ends = qd[:, None] + unit.respond(both)
+        return Passage(ends[:, 0], ends[:, 1], jax.lax.stop_gradient(guess), h)
 
     def rest(self, m: Model) -> Float[Array, "nc 3"]:
         """No impulse yet."""
         return jnp.zeros((sum(contact_counts(m)), 3), m.link.mass.dtype)
 
     def located_impacts(self) -> int:
-        """Impacts of a step that are met by a sub-step of their own."""
+        """How many times a step may be cut where an impact begins."""
         return self.impacts
 
-    def touching(self) -> ImpulseLaw:
-        """The same law for a step that ends where an impact begins: only what touches acts."""
-        return replace(self, foresees=False)
 
-    def _target(
-        self,
-        m: Mechanism,
-        at: Places,
-        depth: Float[Array, " nc"],
-        before: Float[Array, " nc"],
-        after: Float[Array, " nc"],
-        h: Float[Array, ""],
-    ) -> tuple[Float[Array, " nc"], Float[Array, " nc"]]:
-        """Least normal velocity that each contact may be left with, and its time of impact (s)."""
-        gap = jnp.maximum(-depth, 0.0)
-        e = rows(m.model.pair.restitution, at.pair)
-        closes = gap + h * after <= 0
-        approach = jnp.where(closes & (after < 0), after, -1.0)
-        delay = jnp.where(closes, -gap / approach, 0.0)
-        share = delay / h
-        arrival = before + share * (after - before)
-        bounce = -e * jnp.minimum(arrival, 0.0) + (1 - share) * (after - before)
-        bounce = jnp.where((e > 0) & (arrival < 0), jnp.maximum(bounce, 0.0), 0.0)
-        apart = self.alpha * jnp.maximum(depth, 0.0) / h
-        target = jnp.where(closes | (depth > 0), jnp.maximum(bounce, apart), -gap / h)
-        if not self.foresees:
-            # What is apart stays so to the end of this step, and is as good as far away.
-            away = gap > TOUCHING
-            target, delay = jnp.where(away, -_FAR, target), jnp.where(away, 0.0, delay)
-        return target, delay
+def _until_impact(
+    start: Float[Array, " nv"],
+    end: Float[Array, " nv"],
+    depth: Float[Array, " nc"],
+    before: Float[Array, "nc 3"],
+    after: Float[Array, "nc 3"],
+    e: Float[Array, " nc"],
+    h: Float[Array, ""],
+    cut: Bool[Array, ""] | bool,
+) -> tuple[Float[Array, " nv"], Float[Array, "nc 3"], Timing]:
+    """Velocities of joints and contacts at the end of a step that may be cut, and its timing."""
+    if cut is False:
+        never = jnp.zeros(len(depth), bool)
+        return end, after, timing(depth, before[:, 0], after[:, 0], e, h, never)
+    some, first, hits = first_impact(depth, before[:, 0], after[:, 0], h)
+    cut = some & cut
+    share = first / h
+    # Whole steps keep their velocities to the last bit.
+    end = jnp.where(cut, start + share * (end - start), end)
+    after = jnp.where(cut, before + share * (after - before), after)
+    h = jnp.where(cut, first, h)
+    return end, after, timing(depth, before[:, 0], after[:, 0], e, h, hits & cut)
 
 
 def _least(x: Float[Array, " n"], k: int) -> Int[Array, " k"]:
@@ -201,50 +171,3 @@ def _left_open(
     return jnp.max(jnp.abs(error), -1)
 
 
-class Complementarity(ImpulseLaw):
-    """Rigid contact with Coulomb's cone, by projected Gauss-Seidel.
-
-    `alpha`: share of an overlap that is pushed out in a step. `sweeps`: at most, fewer when
-    converged; a few sweeps at a time, followed by at most `newton` Newton steps (0: none).
-    `tolerance`: of the residual, relative to the velocities of approach; None: eps^(2/3), 0:
-    always all sweeps. `cone`: "cone", or "pyramid" for friction bounded in each tangent direction
-    by itself. `most`: contacts solved for at a time, those nearest to closing; others wait, which
-    `contact.residual` shows. `impacts`: so many in each step are met by a sub-step of their own,
-    for exact sequences of bounces.
-    """
-
-    alpha: Float[Array, ""] = eqx.field(default=0.2, converter=_number)
-    sweeps: int = eqx.field(default=50, static=True, kw_only=True)
-    newton: int = eqx.field(default=3, static=True, kw_only=True)
-    tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
-    cone: Literal["cone", "pyramid"] = eqx.field(default="cone", static=True, kw_only=True)
-    most: int = eqx.field(default=32, static=True, kw_only=True)
-    impacts: int = eqx.field(default=0, static=True, kw_only=True)
-    foresees: bool = eqx.field(default=True, static=True, kw_only=True)
-
-    def method(self, unroll: bool) -> Method:
-        """Sweeps."""
-        return GaussSeidel(self.sweeps, self.newton, self.tolerance, self.cone, unroll)
-
-
-class LinearComplementarity(ImpulseLaw):
-    """Rigid contact with a polyhedral cone, as a linear complementarity problem by interior point.
-
-    `directions`: number of friction directions, evenly spread from the first tangent, or their
-    angles (rad) in the tangent plane. `iterations`: at most. Others: see `Complementarity`.
-    Raises ModelError: directions that do not surround the contact.
-    """
-
-    alpha: Float[Array, ""] = eqx.field(default=0.2, converter=_number)
-    directions: tuple[float, ...] = eqx.field(default=4, converter=_angles, static=True)
-    iterations: int = eqx.field(default=40, static=True, kw_only=True)
-    newton: int = eqx.field(default=5, static=True, kw_only=True)
-    tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
-    most: int = eqx.field(default=32, static=True, kw_only=True)
-    impacts: int = eqx.field(default=0, static=True, kw_only=True)
-    foresees: bool = eqx.field(default=True, static=True, kw_only=True)
-
-    def method(self, unroll: bool) -> Method:
-        """An interior point."""
-        steps = self.iterations, self.newton
-        return InteriorPoint(self.directions, *steps, self.tolerance, unroll)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from graftsim.dynamics.aba import Articulated
 from graftsim.dynamics.mechanism import Mechanism
@@ -29,6 +29,17 @@ class Free(NamedTuple):
         return carried_velocity(m.tree, self.motion, qd)
 
 
+class Passage(NamedTuple):
+    """A step with contact: joint velocities at its end, the mean ones that positions move with,
+    `State.impulse`, and the seconds that passed: fewer than asked for where an impact begins.
+    """
+
+    qd: Float[Array, " nv"]
+    mean: Float[Array, " nv"]
+    impulse: Any
+    time: Float[Array, ""]
+
+
 class ContactLaw(eqx.Module):
     """What happens between shapes that touch. A law overrides one of the two methods."""
 
@@ -46,21 +57,16 @@ class ContactLaw(eqx.Module):
         free: Free,
         state: State,
         h: Float[Array, ""],
+        cut: Bool[Array, ""] | bool,
         scope: Tapper,
-    ) -> tuple[Float[Array, " nv"], Float[Array, " nv"], Any]:
-        """Joint velocities h seconds after a state, the mean ones that positions move with, and
-        `State.impulse`.
-        """
-        return free.qd, free.qd, ()
+    ) -> Passage:
+        """A step of h seconds from a state; where `cut`, only until the first impact within it."""
+        return Passage(free.qd, free.qd, (), h)
 
     def rest(self, m: Model) -> Any:
         """`State.impulse` of a fresh start."""
         return ()
 
     def located_impacts(self) -> int:
-        """How many impacts of a step are met by a sub-step of their own."""
+        """How many times a step may be cut where an impact begins."""
         return 0
-
-    def touching(self) -> ContactLaw:
-        """The same law for a step that ends where an impact begins: only what touches acts."""
-        return self

@@ -7,13 +7,14 @@ import abc
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.law import ContactLaw, Free
 from graftsim.dynamics.actuation import next_act
 from graftsim.dynamics.mechanism import Mechanism, assemble, rows
 from graftsim.dynamics.passive import friction_secant
 from graftsim.engine.forces import Acceleration, acceleration
+from graftsim.engine.pieces import in_pieces
 from graftsim.model.state import State
 from graftsim.model.tree import Tree
 from graftsim.taps import Tapper
@@ -68,31 +69,23 @@ class Integrator(eqx.Module):
         """State after h seconds under commands u held constant."""
 
 
-def _euler(
-    m: Mechanism,
-    state: State,
-    h: Float[Array, ""],
-    found: Acceleration,
-    contact: ContactLaw | None,
-    scope: Tapper,
-) -> State:
-    """Velocities first, impulses of contact included, then positions with them."""
-    qd = mean = state.qd + h * found.qdd
-    impulse = state.impulse
-    if contact is not None and contact.impulsive:
-        assert found.X_0 is not None
-        free = Free(found.motion, found.X_0, found.articulated, qd)
-        qd, mean, impulse = contact.velocities(m, free, state, h, scope)
-    act = next_act(m.model.actuator, found.u, state.act, h)
-    return State(q=move(m.tree, state.q, mean, h), qd=qd, act=act, impulse=impulse)
+class Euler(Integrator):
+    """Velocities first, impulses of contact included, then positions with them.
 
-
-class SemiImplicitEuler(Integrator):
-    """First the velocity, then the position with it: qd' = qd + h qdd, q' = q + h qd'.
-
-    First order, symplectic for conservative systems; the papers' integrator and MuJoCo's `Euler`
-    without damping.
+    A step is cut where an impact begins, as often as the contact law asks for.
     """
+
+    @abc.abstractmethod
+    def accelerate(
+        self,
+        m: Mechanism,
+        state: State,
+        u: Float[Array, " nu"],
+        h: Float[Array, ""],
+        scope: Tapper,
+        contact: ContactLaw | None = None,
+    ) -> Acceleration:
+        """What a step of h seconds uses as its acceleration."""
 
     def advance(
         self,
@@ -104,12 +97,58 @@ class SemiImplicitEuler(Integrator):
         contact: ContactLaw | None = None,
     ) -> State:
         """One step."""
-        return _euler(
-            m, state, h, acceleration(m, state, u, contact=contact, scope=scope), contact, scope
-        )
+
+        def piece(
+            state: State, left: Float[Array, ""], cut: Bool[Array, ""] | bool, scope: Tapper
+        ) -> tuple[State, Float[Array, ""]]:
+            found = self.accelerate(m, state, u, left, scope, contact)
+            return _euler(m, state, left, found, cut, contact, scope)
+
+        cuts = 0 if contact is None else contact.located_impacts()
+        return in_pieces(piece, state, h, cuts, scope)
 
 
-class ImplicitDamping(Integrator):
+def _euler(
+    m: Mechanism,
+    state: State,
+    h: Float[Array, ""],
+    found: Acceleration,
+    cut: Bool[Array, ""] | bool,
+    contact: ContactLaw | None,
+    scope: Tapper,
+) -> tuple[State, Float[Array, ""]]:
+    """The state at the end of a step or of a piece of it, and the time that it took."""
+    qd = mean = state.qd + h * found.qdd
+    impulse = state.impulse
+    if contact is not None and contact.impulsive:
+        assert found.X_0 is not None
+        free = Free(found.motion, found.X_0, found.articulated, qd)
+        qd, mean, impulse, h = contact.velocities(m, free, state, h, cut, scope)
+    act = next_act(m.model.actuator, found.u, state.act, h)
+    return State(q=move(m.tree, state.q, mean, h), qd=qd, act=act, impulse=impulse), h
+
+
+class SemiImplicitEuler(Euler):
+    """First the velocity, then the position with it: qd' = qd + h qdd, q' = q + h qd'.
+
+    First order, symplectic for conservative systems; the papers' integrator and MuJoCo's `Euler`
+    without damping.
+    """
+
+    def accelerate(
+        self,
+        m: Mechanism,
+        state: State,
+        u: Float[Array, " nu"],
+        h: Float[Array, ""],
+        scope: Tapper,
+        contact: ContactLaw | None = None,
+    ) -> Acceleration:
+        """That of the state."""
+        return acceleration(m, state, u, contact=contact, scope=scope)
+
+
+class ImplicitDamping(Euler):
     """Semi-implicit Euler with joint damping and dry friction taken implicitly.
 
     (H + h D) qdd = tau - C, D diagonal and never negative: to the algorithm, an armature of h D.
@@ -118,7 +157,7 @@ class ImplicitDamping(Integrator):
     With viscous damping alone it is MuJoCo's `Euler`.
     """
 
-    def advance(
+    def accelerate(
         self,
         m: Mechanism,
         state: State,
@@ -126,12 +165,11 @@ class ImplicitDamping(Integrator):
         h: Float[Array, ""],
         scope: Tapper,
         contact: ContactLaw | None = None,
-    ) -> State:
-        """One step."""
+    ) -> Acceleration:
+        """That of the state, with an armature of h D."""
         joint = m.model.joint
         D = joint.damping + friction_secant(joint, state.qd)
-        found = acceleration(m, state, u, contact=contact, extra_armature=h * D, scope=scope)
-        return _euler(m, state, h, found, contact, scope)
+        return acceleration(m, state, u, contact=contact, extra_armature=h * D, scope=scope)
 
 
 class RungeKutta4(Integrator):

@@ -20,8 +20,6 @@ from graftsim.contact.law import ContactLaw
 from graftsim.contact.stability import too_stiff
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
-from graftsim.engine.forces import acceleration
-from graftsim.engine.impact import time_to_impact
 from graftsim.engine.integrators import Integrator, RungeKutta4, SemiImplicitEuler
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels
@@ -244,24 +242,8 @@ class Simulator(eqx.Module):
     def _substep(
         self, m: Mechanism, state: State, u: Float[Array, " nu"], h: Float[Array, ""], scope: Tapper
     ) -> State:
-        """h seconds on; with `impacts`, by way of the states in which shapes meet."""
-        law = self.contact
-
-        def meet(state: State, h: Array, scope: Tapper) -> tuple[State, Array]:
-            assert law is not None
-            found = acceleration(m, state, u, contact=law, scope=OFF)
-            part = time_to_impact(m, state, found.qdd, h)
-            return self.integrator.advance(m, state, u, part, scope, law.touching()), h - part
-
-        impacts = 0 if law is None else law.located_impacts()
-        if impacts > 0:
-            state, h = meet(state, h, scope)
-            later = scope.again
-            (state, h), _ = jax.lax.scan(
-                lambda carry, _: (meet(*carry, later()), None), (state, h), None, length=impacts - 1
-            )
-            scope = later()
-        return self.integrator.advance(m, state, u, h, scope, law)
+        """h seconds on."""
+        return self.integrator.advance(m, state, u, h, scope, self.contact)
 
 
 def scan_steps(
