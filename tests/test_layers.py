@@ -21,7 +21,7 @@ ROWS = (
     ("dynamics", "solvers", "io"),
     ("model", "taps"),
     ("spatial",),
-    ("errors", "units", "selectors", "compilation"),
+    ("errors", "units", "selectors", "compilation", "seldom"),
 )
 LEVEL = {name: row for row, names in enumerate(ROWS) for name in names}
 # The public face has `result.report("out/")`: a shortcut upwards, loaded when it is called.

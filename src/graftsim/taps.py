@@ -64,8 +64,10 @@ CATALOGUE: dict[str, Variable] = {
     "contact.slip": Variable("contact", "m/s", "sliding speed (SpringDamper)"),
     "contact.drag": Variable("contact", "N", "friction against sliding (SpringDamper)"),
     "contact.residual": Variable("contact", "m/s", "what the impulse solver has left open", True),
-    "contact.force_n": Variable("contact", "N", "normal force on the second shape"),
-    "contact.force_t": Variable("contact", "N", "friction on the second shape, along the tangents"),
+    "contact.force_n": Variable("contact", "N", "normal force on the second shape, mean of the step"),
+    "contact.force_t": Variable(
+        "contact", "N", "friction on the second shape, along the tangents, mean of the step"
+    ),
 }
 
 
@@ -84,6 +86,10 @@ class Tapper(Protocol):
         """A scope for another evaluation in the same step: a sub-step, a Runge-Kutta stage."""
         ...
 
+    def amend(self, name: str, value: Any) -> None:
+        """What is read of a name after the step, where that is a matter of the whole step."""
+        ...
+
 
 class _Off:
     """The scope that does nothing: a tap is the identity, the traced program is unchanged."""
@@ -96,6 +102,9 @@ class _Off:
 
     def again(self) -> Tapper:
         return self
+
+    def amend(self, name: str, value: Any) -> None:
+        return None
 
 
 OFF = _Off()
@@ -142,6 +151,11 @@ class Scope:
     def again(self) -> Scope:
         """A scope with the same augmentations and no values yet."""
         return Scope(self._augmentations)
+
+    def amend(self, name: str, value: Any) -> None:
+        """Replace the value of a name for who reads the scope; VariableError if it has none."""
+        self[name]
+        self._values[name] = value
 
     def child(self) -> Scope:
         """A scope for a loop body or branch."""

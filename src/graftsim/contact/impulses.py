@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from graftsim.contact.detect import Contacts, Places, detect, places
 from graftsim.contact.kinetics import coupled, relative_velocities, signs_of, unit_impulses
-from graftsim.contact.law import ContactLaw, Free, Passage
+from graftsim.contact.law import ContactLaw, Felt, Free, Passage
 from graftsim.contact.push_out import push_out
 from graftsim.contact.timing import Timing, first_impact, timing
 from graftsim.dynamics.mechanism import Mechanism, rows
@@ -32,7 +32,7 @@ from graftsim.model.pairs import contact_counts
 from graftsim.model.state import State
 from graftsim.solvers.cone import Method, Problem, regularised, residual, solve_contact
 from graftsim.solvers.general import straight
-from graftsim.taps import Tapper
+from graftsim.taps import OFF, Tapper
 
 
 class ImpulseLaw(ContactLaw):
@@ -86,30 +86,32 @@ class ImpulseLaw(ContactLaw):
         unroll = index is None and straight(coupled(m.tree, at), 3)
         chosen = Contacts(*map(pick, found))
         unit = unit_impulses(free.articulated, chosen, signs, free.X_0, unroll)
-        A = unit.delassus()
         softness = jnp.diag(jnp.repeat(pick(rows(pair.cfm, at.pair)), 3))
-        problem = Problem(A + softness, pick(b), pick(mu))
+        problem = Problem(unit.delassus() + softness, pick(b), pick(mu))
         method = self.method(unroll)
         solved = solve_contact(problem, pick(state.impulse), method)
         impulse = guess = _put(index, solved, jnp.zeros_like(b))
 
-        def residuals() -> dict[str, Array]:
-            waiting = jnp.maximum(-b[:, 0], 0.0)
-            left = _left_open(problem, solved, method)
-            return {"contact.residual": _put(index, left, waiting)}
-
-        scope.offer(residuals)
+        looked_at = scope is not OFF
+        left = jnp.maximum(-b[:, 0], 0.0)
+        if looked_at:
+            left = _put(index, _left_open(problem, solved, method), left)
+        scope.offer(lambda: {"contact.residual": left})
         force_n = scope.tap("contact.force_n", impulse[:, 0] / h)
         force_t = scope.tap("contact.force_t", impulse[:, 1:] / h)
         impulse = h * jnp.concatenate([force_n[:, None], force_t], -1)
         # What networks add must not act where nothing touches.
-        impulse = pick(jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0))
+        impulse = jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
+        felt = Felt(impulse, left) if looked_at else ()
+        impulse = pick(impulse)
         late = impulse * pick(1 - when.delay / h)[:, None]
-        moving = pick(after[:, 0]) + (A @ late.reshape(-1)).reshape(-1, 3)[:, 0]
-        late = late + push_out(A, chosen.depth, moving, h, self.alpha, self.push, method)
+        apart = push_out(
+            problem.A, chosen.depth, pick(after[:, 0]), late, h, self.alpha, self.push
+        )
+        late = late.at[:, 0].add(apart)
         both = jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1)
         ends = qd[:, None] + unit.respond(both)
-        return Passage(ends[:, 0], ends[:, 1], jax.lax.stop_gradient(guess), h)
+        return Passage(ends[:, 0], ends[:, 1], jax.lax.stop_gradient(guess), h, felt)
 
     def rest(self, m: Model) -> Float[Array, "nc 3"]:
         """No impulse yet."""

@@ -29,15 +29,24 @@ class Free(NamedTuple):
         return carried_velocity(m.tree, self.motion, qd)
 
 
+class Felt(NamedTuple):
+    """What contacts made of a step: impulses in their frames (N s), what was left open (m/s)."""
+
+    impulse: Float[Array, "nc 3"]
+    residual: Float[Array, " nc"]
+
+
 class Passage(NamedTuple):
     """A step with contact: joint velocities at its end, the mean ones that positions move with,
     `State.impulse`, and the seconds that passed: fewer than asked for where an impact begins.
+    `felt` is for those who look.
     """
 
     qd: Float[Array, " nv"]
     mean: Float[Array, " nv"]
     impulse: Any
     time: Float[Array, ""]
+    felt: Felt | tuple[()] = ()
 
 
 class ContactLaw(eqx.Module):

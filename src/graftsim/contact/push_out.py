@@ -13,26 +13,28 @@ from jaxtyping import Array, Float
 
 from graftsim.contact.collision.arithmetic import clip, positive
 from graftsim.contact.timing import touching
-from graftsim.solvers.cone import Method, Problem, solve_contact
+from graftsim.solvers.normal import press
 
 
 def push_out(
     A: Float[Array, "3n 3n"],
     depth: Float[Array, " n"],
-    moving: Float[Array, " n"],
+    after: Float[Array, " n"],
+    late: Float[Array, "n 3"],
     h: Float[Array, ""],
     alpha: Float[Array, ""],
     speed: Float[Array, ""],
-    method: Method,
-) -> Float[Array, "n 3"]:
-    """Impulses (N s) for positions only. `moving`: normal velocities (m/s) that positions have."""
+) -> Float[Array, " n"]:
+    """Normal impulses (N s) for positions only.
+
+    `A`: velocities by impulses (1/kg). Positions have the normal velocities `after` (m/s) without
+    impulses, and meet the impulses `late`.
+    """
     inside = depth > touching(depth.dtype)
-    wanted = jnp.where(inside, clip(alpha * depth / h, 0.0, speed), -positive(-depth) / h)
-    b = moving - wanted
-    none = jnp.zeros((len(b), 3), b.dtype)
 
     def solve() -> Array:
-        problem = Problem(A, none.at[:, 0].set(b), jnp.zeros_like(b))
-        return solve_contact(problem, none, method)
+        moving = after + A[::3] @ late.reshape(-1)
+        wanted = jnp.where(inside, clip(alpha * depth / h, 0.0, speed), -positive(-depth) / h)
+        return press(A[::3, ::3], moving - wanted)
 
-    return jax.lax.cond(jnp.any(inside & (b < 0)), solve, lambda: none)
+    return jax.lax.cond(jnp.any(inside), solve, lambda: jnp.zeros_like(depth))

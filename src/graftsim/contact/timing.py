@@ -14,12 +14,15 @@ contact with gap g is in one of these situations:
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from graftsim.contact.collision.arithmetic import pick, positive, top
+from graftsim.contact.collision.arithmetic import positive
+from graftsim.spatial import safe
 
 # A velocity (m/s) that nothing reaches.
 _FAR = 1e9
@@ -46,13 +49,26 @@ def first_impact(
     depth: Each, before: Each, after: Each, h: Float[Array, ""]
 ) -> tuple[Bool[Array, ""], Float[Array, ""], Bool[Array, " nc"]]:
     """Whether anything hits in a step of length h, when first (else h), and which contacts hit."""
-    gap, gain = -depth, after - before
+    gap = -depth
     hits = (gap > touching(depth.dtype)) & (gap + h * after <= 0) & _fast(before, after)
-    v, a = jnp.where(hits, before, -1.0), jnp.where(hits, gain, 0.0) / h
+    gap, v, a = jnp.where(hits, jnp.stack([gap, before, (after - before) / h]), _NEVER[:, None])
+    # The first by gap over speed; divisions and roots for that one alone.
+    first = reduce(_sooner, zip(gap, v, a, strict=True))
+    gap, v, a = first
     # The smaller root, without a difference of nearly equal numbers.
-    t = jnp.where(hits, 2 * gap / (jnp.sqrt(v * v - 4 * a * gap) - v), h)
+    t = 2 * gap / (safe.sqrt(v * v - 4 * a * gap) - v)
     some = jnp.any(hits)
-    return some, jnp.where(some, pick(top(-t), t), h), hits
+    return some, jnp.where(some, t, h), hits
+
+
+# A gap (m), speed and acceleration of what does not hit.
+_NEVER = np.array([1e6, -1.0, 0.0])
+_Closing = tuple[Array, Array, Array]
+
+
+def _sooner(x: _Closing, y: _Closing) -> _Closing:
+    later = x[0] * y[1] < y[0] * x[1]
+    return tuple(jnp.where(later, b, a) for a, b in zip(x, y, strict=True))
 
 
 def timing(

@@ -14,7 +14,7 @@ from graftsim.dynamics.actuation import next_act
 from graftsim.dynamics.mechanism import Mechanism, assemble, rows
 from graftsim.dynamics.passive import friction_secant
 from graftsim.engine.forces import Acceleration, acceleration
-from graftsim.engine.pieces import in_pieces
+from graftsim.engine.pieces import Piece, in_pieces
 from graftsim.model.state import State
 from graftsim.model.tree import Tree
 from graftsim.taps import Tapper
@@ -100,7 +100,7 @@ class Euler(Integrator):
 
         def piece(
             state: State, left: Float[Array, ""], cut: Bool[Array, ""] | bool, scope: Tapper
-        ) -> tuple[State, Float[Array, ""]]:
+        ) -> Piece:
             found = self.accelerate(m, state, u, left, scope, contact)
             return _euler(m, state, left, found, cut, contact, scope)
 
@@ -116,16 +116,16 @@ def _euler(
     cut: Bool[Array, ""] | bool,
     contact: ContactLaw | None,
     scope: Tapper,
-) -> tuple[State, Float[Array, ""]]:
-    """The state at the end of a step or of a piece of it, and the time that it took."""
+) -> Piece:
+    """A step, or a piece of it."""
     qd = mean = state.qd + h * found.qdd
-    impulse = state.impulse
+    impulse, felt = state.impulse, ()
     if contact is not None and contact.impulsive:
         assert found.X_0 is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
-        qd, mean, impulse, h = contact.velocities(m, free, state, h, cut, scope)
+        qd, mean, impulse, h, felt = contact.velocities(m, free, state, h, cut, scope)
     act = next_act(m.model.actuator, found.u, state.act, h)
-    return State(q=move(m.tree, state.q, mean, h), qd=qd, act=act, impulse=impulse), h
+    return Piece(State(q=move(m.tree, state.q, mean, h), qd=qd, act=act, impulse=impulse), h, felt)
 
 
 class SemiImplicitEuler(Euler):

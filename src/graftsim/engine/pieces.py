@@ -1,51 +1,76 @@
 """A step in pieces: cut where an impact begins, each piece a step of its own.
 
-Few steps meet an impact. So the pieces are turns of a loop in which all but the first mostly do
-nothing: the code of a step is there once, and a step without impact costs what it did.
+Few steps meet an impact. What follows the first piece is a branch of its own, and a step without
+impact costs what it did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from graftsim.contact.law import Felt
 from graftsim.model.state import State
-from graftsim.taps import OFF, Tapper
+from graftsim.seldom import seldom
+from graftsim.taps import Tapper
 
-Left = Float[Array, ""]
+
+class Piece(NamedTuple):
+    """State at the end of a piece, the time it took (s), and what contacts felt, if looked at."""
+
+    state: State
+    time: Float[Array, ""]
+    felt: Felt | tuple[()]
 
 
-class Piece(Protocol):
-    """From a state, the time (s) left, and whether the piece may be cut: what comes after it."""
+class Advance(Protocol):
+    """From a state, the time left (s), and whether the piece may be cut."""
 
     def __call__(
-        self, state: State, left: Left, cut: Bool[Array, ""] | bool, scope: Tapper
-    ) -> tuple[State, Left]:
-        """State at the end of the piece, and its length (s)."""
+        self, state: State, left: Float[Array, ""], cut: Bool[Array, ""] | bool, scope: Tapper
+    ) -> Piece:
+        """A piece of at most the time left."""
         ...
 
 
-def in_pieces(piece: Piece, state: State, h: Left, cuts: int, scope: Tapper) -> State:
-    """State after h seconds, in at most `cuts` + 1 pieces. Variables are named in the first."""
+def in_pieces(
+    advance: Advance, state: State, h: Float[Array, ""], cuts: int, scope: Tapper
+) -> State:
+    """State after h seconds, in at most `cuts` + 1 pieces. Variables are named in the first.
+
+    Forces of contact are the means over all pieces.
+    """
+    state, passed, felt = advance(state, h, cuts > 0, scope)
     if cuts == 0:
-        return piece(state, h, False, scope)[0]
-    left = h
-    if scope is not OFF:
-        state, passed = piece(state, h, True, scope)
-        left = h - passed
-    turns = cuts + (scope is OFF)
-    may_cut = np.arange(turns) < turns - 1
+        return state
+    may_cut = np.arange(cuts) < cuts - 1
 
-    def turn(carry: tuple[State, Left], cut: Array) -> tuple[tuple[State, Left], None]:
-        def go() -> tuple[State, Left]:
-            after, passed = piece(*carry, cut, scope.again())
-            return after, carry[1] - passed
+    def go(carry: Any, cut: Array) -> Any:
+        state, left, felt = carry
+        state, passed, more = advance(state, left, cut, scope.again())
+        return state, left - passed, _together(felt, more)
 
-        return jax.lax.cond(carry[1] > 0, go, lambda: carry), None
+    def turn(carry: Any, cut: Array) -> tuple[Any, None]:
+        return seldom(carry[1] > 0, lambda carry: go(carry, cut), carry), None
 
-    return jax.lax.scan(turn, (state, left), jnp.asarray(may_cut))[0][0]
+    left = h - passed
+    state, _, felt = seldom(
+        left > 0, lambda carry: jax.lax.scan(turn, carry, jnp.asarray(may_cut))[0],
+        (state, left, felt),
+    )  # fmt: skip
+    if felt:
+        scope.amend("contact.force_n", felt.impulse[:, 0] / h)
+        scope.amend("contact.force_t", felt.impulse[:, 1:] / h)
+        scope.amend("contact.residual", felt.residual)
+    return state
+
+
+def _together(felt: Felt | tuple[()], more: Felt | tuple[()]) -> Felt | tuple[()]:
+    if not felt or not more:
+        return ()
+    worst = jnp.where(felt.residual > more.residual, felt.residual, more.residual)
+    return Felt(felt.impulse + more.impulse, worst)

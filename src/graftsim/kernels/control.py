@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from jax.extend.core import jaxprs_in_params
 
 from graftsim.kernels.arrays import Index, Pull, Value
 from graftsim.kernels.program import Branch, Buffer, Loop
@@ -21,6 +22,8 @@ from graftsim.kernels.wide import FEWEST, pack_of, source
 
 # A carried array no larger than this is scalars, wherever it comes from.
 STATE = 1024
+# Equations of a side of a branch beyond which lanes that do not want it should not pay for it.
+_LONG = 100
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
@@ -30,6 +33,11 @@ def _call(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     if hasattr(inner, "jaxpr"):
         return t.closed(inner, xs)
     return t.run(inner, [], xs)
+
+
+@rule("graftsim_seldom")
+def _seldom(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    return t.closed(params["map"], xs)
 
 
 @rule("custom_linear_solve")
@@ -454,6 +462,9 @@ def _cond(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     ]
     if p.uniform[which]:
         return _real_branch(t, is_case, [lambda b=b: t.closed(b, operands) for b in branches])
+    sizes = [_length(b.jaxpr) for b in branches]
+    if len(branches) == 2 and max(sizes) > _LONG:
+        return _rarely(t, is_case[0], branches, operands, sizes[0] > sizes[1])
     ambient, outs = t.mask, []
     others = p.const(True, "i1")
     for k, b in enumerate(branches):
@@ -467,6 +478,34 @@ def _cond(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     for k in range(len(is_case) - 1, -1, -1):
         result = [_choose(t, is_case[k], a, b) for a, b in zip(outs[k], result, strict=True)]
     return result
+
+
+def _length(jaxpr: Any) -> int:
+    """Equations to go through, those of inner programs included; loops of unknown length are long."""
+    total = 0
+    for e in jaxpr.eqns:
+        turns = _LONG if e.primitive.name == "while" else e.params.get("length", 1)
+        total += 1 + turns * sum(map(_length, jaxprs_in_params(e.params)))
+    return total
+
+
+def _rarely(
+    t: Interpreter, first: int, branches: Any, operands: list[Value], long_first: bool
+) -> list[Value]:
+    """The short side for all lanes, the long one only if any lane wants it."""
+    p, ambient = t.p, t.mask
+    wants = first if long_first else p.bnot(first)
+    long, short = branches if long_first else branches[::-1]
+    usual = t.closed(short, operands)
+
+    def chosen() -> list[Value]:
+        t.mask = wants if ambient is None else p.band(ambient, wants)
+        out = t.closed(long, operands)
+        t.mask = ambient
+        return [_choose(t, wants, a, b) for a, b in zip(out, usual, strict=True)]
+
+    some = wants if ambient is None else p.band(ambient, wants)
+    return _real_branch(t, [some], [chosen, lambda: usual])
 
 
 def _real_branch(
@@ -499,12 +538,14 @@ def _real_branch(
                 t.arrays.write(x, m, lambda i, s=x.shape: t.arrays.offset(s, i))
         values.append(scalars)
         sides.append(p.close())
-    branch = Branch(is_case[0], sides, values)
+    # What both sides agree on, most often a zero, is no result of the branch.
+    differ = [a != b for a, b in zip(*values, strict=True)]
+    branch = Branch(is_case[0], sides, [[x for x, d in zip(v, differ, strict=True) if d] for v in values])
     for s in sides:
         s.owner = branch
     p.region.items.append(branch)
     results = [
-        p.result(branch, p.types[a], p.uniform[a] and p.uniform[b])
+        p.result(branch, p.types[a], p.uniform[a] and p.uniform[b]) if a != b else a
         for a, b in zip(*values, strict=True)
     ]
     out, at = [], 0

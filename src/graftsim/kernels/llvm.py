@@ -824,7 +824,8 @@ class _Emitter:
 
     def branch(self, s: Branch, region: Region) -> None:
         m, p = self.m, self.m.p
-        condition = m.operand(s.condition, True)
+        uniform = p.uniform[s.condition]
+        condition = self.any(m.operand(s.condition, uniform), uniform)
         labels, after = [m.label(), m.label()], m.label()
         m.line(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}")
         kept = [k for k, r in enumerate(s.results) if r in m.live.nodes]
