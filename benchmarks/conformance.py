@@ -1,9 +1,10 @@
 """Contact, gradients included: who has it right? graftsim's three contact models and other engines.
 
-A line is a case whose right answer is known from a closed form or from the event-driven reference
-of `tests/oracles/event_driven.py`; rows are numbered as in the conformance list. Every cell says ok
-or NO and what was found; for more than two numbers, their distance from the right ones. What an
-engine cannot run is NO with its reason below the table.
+A line is a case whose right answer is known from a closed form or from an event-driven reference,
+`tests/oracles/event_driven.py` or `impacts.py`; rows are numbered as in the conformance list. Every
+cell says ok or NO and what was found; for more than two numbers, their distance from the right
+ones, of impacts (I1 to I11) at each length of step. What an engine cannot run is NO with its reason
+below the table.
 
     python benchmarks/conformance.py [--rows G4 ...] [--rivals PYTHON] [--no-graftsim]
 
@@ -30,7 +31,7 @@ Cells = dict[tuple[str, str], tuple[bool, str]]  # of row and column: right, and
 
 def ours(rows: list[str]) -> tuple[Cells, list[str]]:
     """graftsim's cells and its contact models; an error is an answer that is not right."""
-    from conformance_cases import CASES, MODELS
+    from conformance_cases import CASES, MODELS, impacts_in_single
 
     cells: Cells = {}
     for row in rows:
@@ -42,7 +43,9 @@ def ours(rows: list[str]) -> tuple[Cells, list[str]]:
             answers = [(m, f"{type(error).__name__}: {error}", False) for m in MODELS]
         for model, text, right in answers:
             cells[row, model] = right, text
-    return cells, list(MODELS)
+    single = impacts_in_single(rows)
+    cells |= {(row, model): (right, text) for row, (model, text, right) in single.items()}
+    return cells, [*MODELS, *{model for model, *_ in single.values()}]
 
 
 def theirs(rows: list[str]) -> tuple[Cells, dict[str, str]]:
@@ -106,7 +109,10 @@ def main() -> int:
         own, models = ours(options.rows)
         cells, columns = cells | own, [*models, *columns]
     print(table(options.rows, columns, cells))
-    print("\nncp, compliant and lcp are graftsim's.", *(f"{k}: {v}." for k, v in about.items()))
+    print(
+        "\nncp, compliant, lcp and ncp float32 are graftsim's.",
+        *(f"{k}: {v}." for k, v in about.items()),
+    )
     return 0
 
 

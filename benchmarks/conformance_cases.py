@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import conformance_scenes as scenes
+import impact_scenes
 import jax
 from conformance_rows import ROWS, STEPS, TIMES, exact
+from impact_rows import CHECKS
 
 import graftsim as gs
 
@@ -62,6 +64,21 @@ def impulsive(impacts: int) -> dict[str, Any]:
     }
 
 
+def impact(row: str) -> list[Answer]:
+    """I1 to I11, by the laws that have the right answer of a row in the limit."""
+    return [answer(row, name, values) for name, values in impact_scenes.answers(row).items()]
+
+
+def impacts_in_single(rows: Sequence[str]) -> dict[str, Answer]:
+    """The same by `Complementarity` in float32, of those rows among `rows`."""
+    name, found = "ncp float32", {}
+    for row, values in impact_scenes.in_single(tuple(r for r in rows if r in CHECKS)).items():
+        failed = isinstance(values, str)
+        right = not failed and CHECKS[row].right_in_single(values)
+        found[row] = name, values if failed else ROWS[row].text(values), right
+    return found
+
+
 @cache
 def _break() -> dict[float, list[float]]:
     return scenes.billiards(gs.contact.Complementarity(impacts=2, most=8))
@@ -102,6 +119,7 @@ CASES: dict[str, Callable[[], list[Answer]]] = {
     "P5": partial(by_model, "P5", scenes.resting_ball),
     "P6": partial(by_model, "P6", scenes.ball_in_capsule, substeps=False),
     "P8": partial(by_model, "P8", partial(scenes.dropped_robots, FOLDER)),
+    **{row: partial(impact, row) for row in CHECKS},
 }
 
 jax.config.update("jax_enable_x64", True)

@@ -1,8 +1,9 @@
 """The contact rows of the conformance table: case, right answer, and when an answer is right.
 
 Right answers are closed forms or those of `tests/oracles/event_driven.py`. Slopes are right within
-10 % (norm), which leaves room for compliance and steps, not for a wrong sign or a missing term.
-NumPy only: engines of other environments import this file too.
+10 % (norm), which leaves room for compliance and steps, not for a wrong sign or a missing term;
+those through impacts that are not head-on have a rule of their own (`impact_rows.py`).
+NumPy and SciPy only: engines of other environments import this file too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "oracles"))
 
 import event_driven as exact  # noqa: E402
+from impact_rows import CHECKS  # noqa: E402
 
 TIMES = (0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0)  # of the billiards break [s]
 STEPS = (50, 100, 500)  # of the standing quadruped
@@ -159,4 +161,5 @@ ROWS: dict[str, Row] = {
     "P8": Row(
         "robots on weak springs dropped, 10 s: numbers not finite", "0", lambda v: v[0] == 0, _plain
     ),
+    **{name: Row(x.case, x.answer, x.right, x.text) for name, x in CHECKS.items()},
 }  # fmt: skip

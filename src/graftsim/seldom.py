@@ -146,17 +146,14 @@ def _jvp(primals: Leaves, tangents: Leaves, *, map: Any, transpose: Any, given: 
 
 def _transposed(cts: Leaves, *args: Any, map: Any, transpose: Any, given: int):
     cts = [ad.instantiate_zeros(ct) for ct in cts]
-    out = seldom_p.bind(
-        *args[:given], *cts, map=transpose(), transpose=lambda: map, given=given
-    )
+    out = seldom_p.bind(*args[:given], *cts, map=transpose(), transpose=lambda: map, given=given)
     return [None] * given + out
 
 
 def _batched(args: Leaves, dims: Leaves, *, map: Any, transpose: Any, given: int):
     size = next(x.shape[d] for x, d in zip(args, dims, strict=True) if d is not None)
     linear = [
-        batching.bdim_at_front(x, d, size)
-        for x, d in zip(args[given:], dims[given:], strict=True)
+        batching.bdim_at_front(x, d, size) for x, d in zip(args[given:], dims[given:], strict=True)
     ]
     axes = list(dims[:given])
 

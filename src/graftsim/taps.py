@@ -64,10 +64,8 @@ CATALOGUE: dict[str, Variable] = {
     "contact.slip": Variable("contact", "m/s", "sliding speed (SpringDamper)"),
     "contact.drag": Variable("contact", "N", "friction against sliding (SpringDamper)"),
     "contact.residual": Variable("contact", "m/s", "what the impulse solver has left open", True),
-    "contact.force_n": Variable("contact", "N", "normal force on the second shape, mean of the step"),
-    "contact.force_t": Variable(
-        "contact", "N", "friction on the second shape, along the tangents, mean of the step"
-    ),
+    "contact.force_n": Variable("contact", "N", "normal force on the second shape; step's mean"),
+    "contact.force_t": Variable("contact", "N", "friction on it, along the tangents; step's mean"),
 }
 
 

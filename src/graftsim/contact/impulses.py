@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from graftsim.contact.detect import Contacts, Places, detect, places
+from graftsim.contact.detect import Contacts, detect, places
 from graftsim.contact.kinetics import coupled, relative_velocities, signs_of, unit_impulses
 from graftsim.contact.law import ContactLaw, Felt, Free, Passage
 from graftsim.contact.push_out import push_out
@@ -105,9 +105,7 @@ class ImpulseLaw(ContactLaw):
         felt = Felt(impulse, left) if looked_at else ()
         impulse = pick(impulse)
         late = impulse * pick(1 - when.delay / h)[:, None]
-        apart = push_out(
-            problem.A, chosen.depth, pick(after[:, 0]), late, h, self.alpha, self.push
-        )
+        apart = push_out(problem.A, chosen.depth, pick(after[:, 0]), late, h, self.alpha, self.push)
         late = late.at[:, 0].add(apart)
         both = jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1)
         ends = qd[:, None] + unit.respond(both)
@@ -171,5 +169,3 @@ def _left_open(
 ) -> Float[Array, " nc"]:
     error = residual(regularised(problem), impulse, method.section)
     return jnp.max(jnp.abs(error), -1)
-
-

@@ -14,6 +14,7 @@ contact with gap g is in one of these situations:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -53,8 +54,7 @@ def first_impact(
     hits = (gap > touching(depth.dtype)) & (gap + h * after <= 0) & _fast(before, after)
     gap, v, a = jnp.where(hits, jnp.stack([gap, before, (after - before) / h]), _NEVER[:, None])
     # The first by gap over speed; divisions and roots for that one alone.
-    first = reduce(_sooner, zip(gap, v, a, strict=True))
-    gap, v, a = first
+    gap, v, a = reduce(_sooner, list(zip(gap, v, a, strict=True)))
     # The smaller root, without a difference of nearly equal numbers.
     t = 2 * gap / (safe.sqrt(v * v - 4 * a * gap) - v)
     some = jnp.any(hits)
@@ -63,12 +63,11 @@ def first_impact(
 
 # A gap (m), speed and acceleration of what does not hit.
 _NEVER = np.array([1e6, -1.0, 0.0])
-_Closing = tuple[Array, Array, Array]
 
 
-def _sooner(x: _Closing, y: _Closing) -> _Closing:
+def _sooner(x: Sequence[Array], y: Sequence[Array]) -> list[Array]:
     later = x[0] * y[1] < y[0] * x[1]
-    return tuple(jnp.where(later, b, a) for a, b in zip(x, y, strict=True))
+    return [jnp.where(later, b, a) for a, b in zip(x, y, strict=True)]
 
 
 def timing(

@@ -481,7 +481,7 @@ def _cond(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
 
 
 def _length(jaxpr: Any) -> int:
-    """Equations to go through, those of inner programs included; loops of unknown length are long."""
+    """Equations to go through, in inner programs too; loops of unknown length are long."""
     total = 0
     for e in jaxpr.eqns:
         turns = _LONG if e.primitive.name == "while" else e.params.get("length", 1)
@@ -540,7 +540,8 @@ def _real_branch(
         sides.append(p.close())
     # What both sides agree on, most often a zero, is no result of the branch.
     differ = [a != b for a, b in zip(*values, strict=True)]
-    branch = Branch(is_case[0], sides, [[x for x, d in zip(v, differ, strict=True) if d] for v in values])
+    kept = [[x for x, d in zip(side, differ, strict=True) if d] for side in values]
+    branch = Branch(is_case[0], sides, kept)
     for s in sides:
         s.owner = branch
     p.region.items.append(branch)
