@@ -105,10 +105,16 @@ class Law:
     """A law of contact, what is free in it, and how finely a recorded step is divided."""
 
     def __init__(
-        self, label: str, law: Any, free: dict[str, Any], substeps: int, given: bool
+        self,
+        label: str,
+        law: Any,
+        free: dict[str, Any],
+        substeps: int,
+        given: bool,
+        search: bool,
     ) -> None:
         self.label, self.law, self.free, self.substeps = label, law, free, substeps
-        self.given = given
+        self.given, self.search = given, search
 
     def simulator(self, model: gs.Model) -> gs.Simulator:
         """The cube under this law."""
@@ -149,7 +155,14 @@ class Law:
             if self.given:
                 x = np.insert(x, -1, 1.0)
             found.append((recorded.score(recorded.simulate(result.simulator, train), train), x))
-            print(f"{self.label} from {friction, softer}: {np.round(x, 4)}, {found[-1][0]:.4f}")
+            print(
+                f"{self.label} from {friction, softer}: {np.round(x, 4)}, {found[-1][0]:.4f}, "
+                f"{len(result.history)} iterations"
+            )
+        if not self.search:
+            x = min(found, key=first)[1]
+            fitted = self.simulator(with_numbers(recorded.cube(), names, np.log(x)))
+            return fitted, dict(zip([*names, "inertia", "scale"], x.tolist(), strict=True))
         whole = recorded.from_later(train, LATER)
         steps = np.array([f[2] for f in self.free.values()] + [*CUBE_STEPS])
         if self.given:
@@ -282,15 +295,15 @@ def real(
 ) -> None:
     """Recorded tosses: both laws and MuJoCo, on tosses that none has seen."""
     name, seed, folder = arguments.set, arguments.seed, arguments.pictures
-    given = arguments.inertia == "given"
+    given, search = arguments.inertia == "given", not arguments.gradients
     everything = recorded.read(data, name)
     order = np.random.default_rng(seed).permutation(len(everything))
     train = everything[order[:TRAIN]].trimmed(SAMPLES)
     test = everything[order[TRAIN:]]
     other = recorded.read(data, next(n for n in recorded.SETS if n != name))
     laws = {
-        "spring": Law("SpringDamper", gs.contact.SpringDamper(), SPRING, 10, given),
-        "rigid": Law("Complementarity", gs.contact.Complementarity(), RIGID, 1, given),
+        "spring": Law("SpringDamper", gs.contact.SpringDamper(), SPRING, 10, given, search),
+        "rigid": Law("Complementarity", gs.contact.Complementarity(), RIGID, 1, given, search),
     }
     for law in (laws[p] for p in parts if p in laws):
         began = time.perf_counter()
@@ -489,6 +502,7 @@ def main() -> int:
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
     parser.add_argument("--set", choices=tuple(recorded.SETS), default="contactnets")
     parser.add_argument("--inertia", choices=("fitted", "given"), default="fitted")
+    parser.add_argument("--gradients", action="store_true", help="no derivative-free last stage")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     data = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data"))

@@ -113,7 +113,7 @@ def windows(simulator: gs.Simulator, q: np.ndarray, qd: np.ndarray) -> gs.Proble
     )
 
 
-def squares(figures: Figures, data: Path, seed: int) -> None:
+def squares(figures: Figures, data: Path, seed: int, gradients: bool) -> None:
     """Fit on 50 drops, judge on 50 others."""
     q, qd = drops(data)
     order = np.random.default_rng(seed).permutation(len(q))
@@ -128,7 +128,10 @@ def squares(figures: Figures, data: Path, seed: int) -> None:
         result = gs.fit(problem, local=gs.LevenbergMarquardt(20, cost_tolerance=1e-4))
         distance, angle = errors(result.simulator, *train)
         found.append((distance / HALF + angle, result.theta, problem))
-        print(f"square from friction {friction}: {np.round(result.theta, 5)}, {found[-1][0]:.4f}")
+        print(
+            f"square from friction {friction}: {np.round(result.theta, 5)}, {found[-1][0]:.4f}, "
+            f"{len(result.history)} iterations"
+        )
     problem = found[0][2]
 
     def score(x: np.ndarray) -> float:
@@ -137,11 +140,12 @@ def squares(figures: Figures, data: Path, seed: int) -> None:
         return distance / HALF + angle
 
     searched = []
-    for _, start, _ in found:
+    for _, start, _ in [] if gradients else found:
         simplex = np.vstack([start, start + np.diag(STEPS)])
         options = {"maxfev": 200, "initial_simplex": simplex, "adaptive": True}
         searched.append(minimize(score, start, method="Nelder-Mead", options=options))
-    theta = min(searched, key=lambda r: r.fun).x
+    starts = [x for _, x, _ in sorted(found, key=lambda f: f[0])]
+    theta = starts[0] if gradients else min(searched, key=lambda r: r.fun).x
     theta = np.clip(theta, problem.parameters.lower, problem.parameters.upper)
     fitted = problem.setup_at(theta).simulator
     seconds = time.perf_counter() - began
@@ -219,7 +223,9 @@ def ellipses(figures: Figures, data: Path, seed: int) -> None:
 
 
 def main() -> int:
-    arguments = Figures.arguments(__doc__ or "").parse_args()
+    parser = Figures.arguments(__doc__ or "")
+    parser.add_argument("--gradients", action="store_true", help="no derivative-free last stage")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     data = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "planar_impacts"
     if not data.is_dir():
@@ -227,7 +233,7 @@ def main() -> int:
         return 2
     figures = Figures("Planar impacts", seed=arguments.seed, json_path=arguments.json)
     ellipses(figures, data, arguments.seed)
-    squares(figures, data, arguments.seed)
+    squares(figures, data, arguments.seed, arguments.gradients)
     return 0 if figures.finish() else 1
 
 

@@ -1,9 +1,10 @@
 """Contact in the engine: closed forms, forces that can be read, kernels, grafts, warnings."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
+import conformance_cases
+import conformance_rows
+import conformance_scenes as scenes
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,11 +14,6 @@ import graftsim as gs
 import zoo
 from graftsim.contact import Complementarity, LinearComplementarity, SpringDamper
 from graftsim.engine.simulator import scan_steps
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-import conformance_cases
-import conformance_rows
-import conformance_scenes as scenes
 
 LAWS = {"ncp": Complementarity(), "lcp": LinearComplementarity(), "compliant": SpringDamper()}
 QUICK = ("G4", "P4", "P5", "P6")

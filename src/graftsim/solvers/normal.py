@@ -13,8 +13,8 @@ from jaxtyping import Array, Float
 
 from graftsim.solvers.general import solve_damped
 
-# Passes over all rows; each takes the error down by a factor that depends on the coupling.
-_SWEEPS = 30
+# Passes over all rows at most, and the change of velocities to be content with, of the largest.
+_SWEEPS, _ENOUGH = 100, 1e-8
 
 
 @jax.custom_jvp
@@ -22,14 +22,26 @@ def press(A: Float[Array, "n n"], b: Float[Array, " n"]) -> Float[Array, " n"]:
     """x for a symmetric, positive semidefinite A with positive diagonal."""
     slope = jnp.diagonal(A)
 
-    def row(x: Array, i: Array) -> tuple[Array, None]:
+    enough = _ENOUGH * jnp.max(jnp.abs(b))
+
+    def row(carry: tuple[Array, Array], i: Array) -> tuple[tuple[Array, Array], None]:
+        x, most = carry
         new = x[i] - (A[i] @ x + b[i]) / slope[i]
-        return x.at[i].set(jnp.where(new > 0, new, 0.0)), None
+        new = jnp.where(new > 0, new, 0.0)
+        change = jnp.abs(new - x[i]) * slope[i]
+        return (x.at[i].set(new), jnp.where(change > most, change, most)), None
 
-    def sweep(x: Array, _: None) -> tuple[Array, None]:
-        return jax.lax.scan(row, x, jnp.arange(len(b)))[0], None
+    def unfinished(carry: tuple[Array, Array, Array]) -> Array:
+        k, _, change = carry
+        return (k < _SWEEPS) & (change > enough)
 
-    return jax.lax.scan(sweep, jnp.zeros_like(b), None, length=_SWEEPS)[0]
+    def sweep(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        k, x, _ = carry
+        x, change = jax.lax.scan(row, (x, jnp.zeros((), b.dtype)), jnp.arange(len(b)))[0]
+        return k + 1, x, change
+
+    start = jnp.asarray(0), jnp.zeros_like(b), jnp.asarray(jnp.inf, b.dtype)
+    return jax.lax.while_loop(unfinished, sweep, start)[1]
 
 
 @press.defjvp

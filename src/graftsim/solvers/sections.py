@@ -73,6 +73,8 @@ def _square(z: Float[Array, "n 2"], r: Float[Array, " n"]) -> Projection:
 def _polygon(z: Float[Array, "n 2"], r: Float[Array, " n"], D: np.ndarray) -> Projection:
     """The nearest of the sides, each a stretch of a line n.p = r h between two corners."""
     nd = D.shape[1]
+    # A cone without friction is a point; which corner it grows to first is seen from a small one.
+    seen = jnp.where(r > 0, r, 1e-3 * safe.norm(z))
     nearest = Projection(z, jnp.broadcast_to(jnp.eye(2, dtype=z.dtype), (*z.shape, 2)), 0 * z)
     shortest = jnp.full(r.shape, jnp.inf, z.dtype)
     inside = jnp.ones(r.shape, bool)
@@ -84,21 +86,20 @@ def _polygon(z: Float[Array, "n 2"], r: Float[Array, " n"], D: np.ndarray) -> Pr
         normal = np.array([along[1], -along[0]])
         height = float(normal @ a)
         inside &= z @ normal <= r * height
-        t = z @ along - r * float(along @ a)
-        on = (t > 0) & (t < r * length)
-        at_a = t <= 0
+        t = z @ along - seen * float(along @ a)
+        on = (t > 0) & (t < r * length) & (r > 0)
+        at_a = t <= jnp.where(r > 0, 0.0, seen * length / 2)
         corner = jnp.where(at_a[:, None], a, b)
         flat = (z @ along)[:, None] * along + r[:, None] * (height * normal)
         point = jnp.where(on[:, None], flat, r[:, None] * corner)
-        sides.append(
-            Projection(
-                point,
-                jnp.where(on[:, None, None], np.outer(along, along), 0.0),
-                jnp.where(on[:, None], height * normal, corner),
-            )
+        found = Projection(
+            point,
+            jnp.where(on[:, None, None], np.outer(along, along), 0.0),
+            jnp.where(on[:, None], height * normal, corner),
         )
-    for side in sides:
-        distance = jnp.sum((z - side.point) ** 2, -1)
+        there = jnp.where((r > 0)[:, None], point, seen[:, None] * corner)
+        sides.append((found, jnp.sum((z - there) ** 2, -1)))
+    for side, distance in sides:
         closer = ~inside & (distance < shortest)
         shortest = jnp.where(closer, distance, shortest)
         nearest = Projection(
