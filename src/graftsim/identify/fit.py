@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.errors import ProblemError, suggest
+from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify import gradient, judge
 from graftsim.identify.bootstrap import Bootstrap, draw_weights
 from graftsim.identify.certainty import Certainty, certainty, check_names
@@ -134,7 +135,7 @@ def fit(
             point, part = saved.point, part.only(saved.kept)
         else:
             if stage == 0:
-                part = _check_start(problem, part, theta)
+                part, theta = _check_start(problem, part, theta)
             resting = np.zeros((len(part.windows), problem.nlocal))
             point = Point(theta, resting, np.inf, damping)
         bounds = problem.bounds_of(theta, physics=physics, sparsity=sparsity, zero=zero)
@@ -251,8 +252,13 @@ def stages_of(problem: Problem) -> list[tuple[float, bool]]:
     return physics + joint or [(problem.horizons[-1], True)]
 
 
-def _check_start(problem: Problem, part: Part, theta: np.ndarray) -> Part:
-    """The windows that the start can simulate; ProblemError if many it cannot, or no effect."""
+def _check_start(problem: Problem, part: Part, theta: np.ndarray) -> tuple[Part, np.ndarray]:
+    """The windows that the start can simulate, and a start at which every parameter has an effect.
+
+    Some numbers have none on their bound: a bounce of no height depends on restitution in second
+    order only. They start a little inside. ProblemError: many windows that cannot be simulated; a
+    parameter without effect.
+    """
     resting = np.zeros((len(part.windows), problem.nlocal))
     finite = part.finite(theta, resting)
     if not finite.all() and (smaller := part.without(finite)) is not None:
@@ -266,17 +272,48 @@ def _check_start(problem: Problem, part: Part, theta: np.ndarray) -> Part:
             f"'{windows.recording[i]}' ({part.horizon:.3g} s long). Try a smaller dt, implicit "
             "damping, or other starting values."
         )
-    physical = np.flatnonzero(problem.parameters.physical)
-    J_t = part.compiled.jacobian(theta, resting, physical, keep=True)[1]
-    # Weights are not asked: of a new network, only the last layer has an effect yet.
-    names = [problem.parameters.names[i] for i in physical]
-    unused = [n for n, some in zip(names, np.any(J_t, (0, 1)), strict=True) if not some]
-    if unused:
+    unused = _without_effect(part, problem, theta, resting)
+    if unused.any():
+        p = problem.parameters
+        inside = p.lower + _INSIDE * np.minimum(p.upper - p.lower, np.maximum(1.0, abs(p.lower)))
+        moved = np.where(unused & (theta <= p.lower), inside, theta)
+        if (moved != theta).any() and part.finite(moved, resting).all():
+            still = _without_effect(part, problem, moved, resting)
+            moved = np.where(still, theta, moved)
+            names = [n for n, x, y in zip(p.names, theta, moved, strict=True) if x != y]
+            theta, unused = moved, still
+            if names:
+                warnings.warn(
+                    f"{', '.join(names)} {'starts' if len(names) == 1 else 'start'} a little "
+                    "inside: on the bound no residual depends on it.",
+                    GraftsimWarning,
+                    stacklevel=3,
+                )
+    if unused.any():
+        names = [n for n, none in zip(problem.parameters.names, unused, strict=True) if none]
         raise ProblemError(
-            f"No residual depends on {', '.join(unused)}. Leave it out, or add a sensor that "
+            f"No residual depends on {', '.join(names)}. Leave it out, or add a sensor that "
             "feels it."
         )
-    return part
+    return part, theta
+
+
+# How far inside its bounds a number starts that has no effect on the bound, as a share.
+_INSIDE = 0.1
+
+
+def _without_effect(
+    part: Part, problem: Problem, theta: np.ndarray, resting: np.ndarray
+) -> np.ndarray:
+    """Mask of the physical parameters on which no residual depends.
+
+    Weights are not asked: of a new network, only the last layer has an effect yet.
+    """
+    physical = np.flatnonzero(problem.parameters.physical)
+    J_t = part.compiled.jacobian(theta, resting, physical, keep=True)[1]
+    unused = np.zeros(len(theta), bool)
+    unused[physical] = ~np.any(J_t, (0, 1))
+    return unused
 
 
 def _result(
