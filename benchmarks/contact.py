@@ -1,18 +1,22 @@
 """Time of a step with contact, beside MuJoCo C in the same run, one thread.
 
-    python benchmarks/contact.py [--assets FOLDER]
+    python benchmarks/contact.py [--assets FOLDER] [--json FILE] [--beside CHECKOUT]
 
 Scenes: a five-link chain that falls on a floor (50 sweeps), the A1 quadruped standing and trotting
 on four feet, one simulation and 1024 side by side, and a row of 16 discs (31 contacts) by the
 linear complementarity law. MuJoCo simulates the model that `write_mjcf` makes of ours, with its
 own contact model. Numbers are microseconds a step, the best of TRIES on both sides; float32, but
-for the row of discs.
+for the row of discs. With --beside, another checkout's package is measured in turns with this one,
+ROUNDS times each, and the table has the least of both.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -30,6 +34,10 @@ from graftsim import kernels
 # Calls take milliseconds, and five of them still scatter by ten percent on a shared machine.
 TRIES = 30
 LEGS = ("FR", "FL", "RR", "RL")
+ROUNDS = 3
+SCENES = ("chain", "a1", "discs")
+# What was measured: name -> (ours in microseconds, MuJoCo's or None).
+FOUND: dict[str, tuple[float, float | None]] = {}
 
 
 def best(f: Callable[[], Any], tries: int = TRIES) -> float:
@@ -126,6 +134,7 @@ def mujoco_step(model: gs.Model, q: np.ndarray, qd: np.ndarray, dt: float, steps
 
 def row(what: str, ours: float, other: float | None, goal: str) -> None:
     """One line: microseconds, ratio, target."""
+    FOUND[what] = 1e6 * ours, None if other is None else 1e6 * other
     ratio = "" if other is None else f"{1e6 * other:9.2f} {other / ours:8.1f}x"
     print(f"{what:44s} {1e6 * ours:10.3f} {ratio:20s} {goal}", flush=True)
 
@@ -196,23 +205,63 @@ def measure_discs() -> None:
     row("16 discs, LCP, the reverse pass alone", both - ours, None, "<= 2,000")
 
 
+def measure(assets: Path, only: str | None) -> None:
+    """This package's rows."""
+    print(f"load {os.getloadavg()[0]:.1f}; a ratio is MuJoCo's time over ours")
+    print(f"{'':44s} {'us':>10s} {'MuJoCo us':>9s} {'ratio':>9s}  target")
+    with kernels.threads(1):
+        if only in (None, "chain"):
+            measure_chain()
+        if only in (None, "a1"):
+            measure_a1(assets)
+        if only in (None, "discs"):
+            measure_discs()
+
+
+def beside(checkout: Path, assets: Path, only: str | None) -> dict[str, Any]:
+    """Least times of both packages, scene by scene in turns."""
+    here = Path(gs.__file__).resolve().parents[1]
+    found: dict[str, dict[str, float]] = {}
+    for scene in SCENES if only is None else (only,):
+        for _ in range(ROUNDS):
+            for name, source in (("before", checkout / "src"), ("after", here)):
+                with tempfile.TemporaryDirectory() as folder:
+                    out = Path(folder) / "found.json"
+                    command = [sys.executable, __file__, "--assets", assets, "--only", scene]
+                    subprocess.run(
+                        [*map(str, command), "--json", str(out)],
+                        env=os.environ | {"PYTHONPATH": str(source)},
+                        stdout=subprocess.DEVNULL,
+                        check=True,
+                    )
+                    times = json.loads(out.read_text(encoding="utf-8"))["us"]
+                for row, (ours, _) in times.items():
+                    own = found.setdefault(row, {})
+                    own[name] = min(ours, own.get(name, ours))
+        for row, times in found.items():
+            times["ratio"] = times["after"] / times["before"]
+    print(f"{'':44s} {'before us':>12s} {'after us':>12s} {'ratio':>6s}")
+    for row, t in found.items():
+        print(f"{row:44s} {t['before']:12.3f} {t['after']:12.3f} {t['ratio']:6.2f}")
+    return found
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     default = os.environ.get("GRAFTSIM_ASSETS", "../shared/assets")
     parser.add_argument("--assets", type=Path, default=Path(default))
-    parser.add_argument("--only", choices=("chain", "a1", "discs"))
+    parser.add_argument("--only", choices=SCENES)
+    parser.add_argument("--json", type=Path, help="write the numbers there")
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="compare with it")
     args = parser.parse_args()
-    load = os.getloadavg()[0]
-    print(f"load {load:.1f}; a ratio is MuJoCo's time over ours")
-    print(f"{'':44s} {'us':>10s} {'MuJoCo us':>9s} {'ratio':>9s}  target")
-    with kernels.threads(1):
-        if args.only in (None, "chain"):
-            measure_chain()
-        if args.only in (None, "a1"):
-            measure_a1(args.assets)
-        if args.only in (None, "discs"):
-            measure_discs()
+    if args.beside:
+        found: dict[str, Any] = {"beside": beside(args.beside, args.assets.resolve(), args.only)}
+    else:
+        measure(args.assets, args.only)
+        found = {"us": FOUND}
+    if args.json:
+        args.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":
