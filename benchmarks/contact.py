@@ -238,7 +238,7 @@ def beside(checkout: Path, assets: Path, only: str | None) -> dict[str, Any]:
                 for row, (ours, _) in times.items():
                     own = found.setdefault(row, {})
                     own[name] = min(ours, own.get(name, ours))
-        for row, times in found.items():
+        for times in found.values():
             times["ratio"] = times["after"] / times["before"]
     print(f"{'':44s} {'before us':>12s} {'after us':>12s} {'ratio':>6s}")
     for row, t in found.items():

@@ -23,6 +23,7 @@ from typing import Any
 
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 
+import contact_impacts as impacts
 import contact_scenes as scenes
 import numpy as np
 from conformance_rows import ROWS, STEPS, TIMES, exact
@@ -34,6 +35,13 @@ Found = Iterator[tuple[str, Any]]  # row, values
 def _slope(row: str, case: scenes.Case) -> Callable[[Any, Any], Found]:
     def measure(engine: Any, _: Any) -> Found:
         yield row, engine.slope(case).T.ravel()
+
+    return measure
+
+
+def _impact(row: str) -> Callable[[Any, Any], Found]:
+    def measure(engine: Any, _: Any) -> Found:
+        yield row, engine.slope(impacts.impact(row)).ravel()
 
     return measure
 
@@ -123,6 +131,7 @@ MEASURES: dict[str, Callable[[Any, Any], Found]] = {
     "P4": bounce_force,
     "P5": resting_force,
     "P6": capsule,
+    **{row: _impact(row) for row in impacts.ROWS},
 }
 
 
