@@ -63,6 +63,16 @@ def test_the_share_of_an_overlap_has_its_derivative():
     assert (float(value), float(slope)) == pytest.approx((0.8e-4, 0.8), rel=1e-6)
 
 
+def test_overlaps_of_a_start_are_named():
+    """Four corners of a box that stands 10 mm deep, by the labels of their contacts."""
+    model = scenes.box()
+    start = gs.Simulator(model, 0.002).initial_state({"box.z": 0.19})
+    found = gs.contact.overlaps(model, start.q)
+    assert list(found) == ["floor/box.0", "floor/box.2", "floor/box.4", "floor/box.6"]
+    assert list(found.values()) == pytest.approx([0.01] * 4)
+    assert gs.contact.overlaps(model, start.q.at[2].set(0.2)) == {}
+
+
 def test_pressed_impulses_solve_the_problem():
     """0 <= x, 0 <= A x + b, and one of them zero; derivatives against differences."""
     rng = np.random.default_rng(4)

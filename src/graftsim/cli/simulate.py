@@ -10,6 +10,7 @@ from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
 from graftsim.cli.tables import terminal
 from graftsim.compilation import cache_compilations
+from graftsim.contact import ContactLaw, overlaps
 from graftsim.engine import Simulator, Trajectory
 from graftsim.errors import ProblemError
 from graftsim.identify.result import Replay
@@ -45,6 +46,8 @@ def run(options: SimulateOptions) -> int:
         )
     simulator = Simulator(model, options.dt, integrator=integrator, substeps=substeps, contact=law)
     state = simulator.initial_state(_numbers(options.q, "--q"), _numbers(options.qd, "--qd"))
+    if law is not None and (inside := overlaps(model, state.q)):
+        said.print(_starts_inside(inside, law), soft_wrap=True)
     controls = _controls(model, options.controls, options.dt, steps)
     trajectory = simulator.rollout(state, controls, record=options.record)
     _finite(trajectory)
@@ -59,6 +62,17 @@ def run(options: SimulateOptions) -> int:
         replay_html(model, [Replay("simulated", time, None, q)], options.view)
         console.print(f"{options.view}: 3-D replay", soft_wrap=True)
     return 0
+
+
+def _starts_inside(inside: dict[str, float], law: ContactLaw) -> str:
+    name, depth = next(iter(inside.items()))
+    others = f" (and {len(inside) - 1} more contacts)" if len(inside) > 1 else ""
+    what = (
+        "pushed out, without a throw"
+        if law.impulsive
+        else "its spring holds the energy of that depth, and throws where it is more than a load's"
+    )
+    return f"The motion starts {1e3 * depth:.3g} mm inside: {name}{others}; {what}."
 
 
 def _numbers(items: tuple[str, ...], flag: str) -> dict[str, float]:

@@ -10,7 +10,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.contact.collision import Points, Shape, collide
-from graftsim.dynamics.mechanism import Mechanism, assemble
+from graftsim.dynamics.kinematics import world_transforms
+from graftsim.dynamics.mechanism import Mechanism, assemble, prepare
+from graftsim.dynamics.motion import joint_motion
+from graftsim.model.catalogue import labels
+from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.model.pairs import contact_counts
 from graftsim.spatial import rotation
@@ -43,6 +47,15 @@ def places(model: Model) -> Places:
     link = np.array(model.geom.link, int)
     geoms = np.array(model.pair.geoms, int).reshape(-1, 2)[pair]
     return Places(pair, link[geoms[:, 0]], link[geoms[:, 1]])
+
+
+def overlaps(model: Model, q: Float[Array, " nq"]) -> dict[str, float]:
+    """Depths (m) of contacts that overlap by more than a micrometre in a pose, deepest first."""
+    m = prepare(fuse(model))
+    motion = joint_motion(m, q, jnp.zeros(m.tree.nv, q.dtype))
+    depth = np.asarray(detect(m, world_transforms(m.tree, motion)).depth)
+    names = labels(m.model, "contact")
+    return {names[k]: float(depth[k]) for k in np.argsort(-depth) if depth[k] > 1e-6}
 
 
 def detect(m: Mechanism, X_0: Transform) -> Contacts:
