@@ -68,7 +68,7 @@ def test_overlaps_of_a_start_are_named():
     model = scenes.box()
     start = gs.Simulator(model, 0.002).initial_state({"box.z": 0.19})
     found = gs.contact.overlaps(model, start.q)
-    assert list(found) == ["floor/box.0", "floor/box.2", "floor/box.4", "floor/box.6"]
+    assert set(found) == {"floor/box.0", "floor/box.2", "floor/box.4", "floor/box.6"}
     assert list(found.values()) == pytest.approx([0.01] * 4)
     assert gs.contact.overlaps(model, start.q.at[2].set(0.2)) == {}
 
