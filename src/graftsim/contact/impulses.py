@@ -105,7 +105,9 @@ class ImpulseLaw(ContactLaw):
         felt = Felt(impulse, left) if looked_at else ()
         impulse = pick(impulse)
         late = impulse * pick(1 - when.delay / h)[:, None]
-        apart = push_out(problem.A, chosen.depth, pick(after[:, 0]), late, h, self.alpha, self.push)
+        A_n = problem.A[::3]
+        moving = pick(after[:, 0]) + A_n @ late.reshape(-1)
+        apart = push_out(A_n[:, ::3], chosen.depth, moving, h, self.alpha, self.push)
         late = late.at[:, 0].add(apart)
         both = jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1)
         ends = qd[:, None] + unit.respond(both)

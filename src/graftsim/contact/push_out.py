@@ -7,34 +7,31 @@ step of length h and no gap closes further than it can; frictionless impulses, o
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.contact.collision.arithmetic import clip, positive
 from graftsim.contact.timing import touching
+from graftsim.seldom import seldom
 from graftsim.solvers.normal import press
 
 
 def push_out(
-    A: Float[Array, "3n 3n"],
+    A: Float[Array, "n n"],
     depth: Float[Array, " n"],
-    after: Float[Array, " n"],
-    late: Float[Array, "n 3"],
+    moving: Float[Array, " n"],
     h: Float[Array, ""],
     alpha: Float[Array, ""],
     speed: Float[Array, ""],
 ) -> Float[Array, " n"]:
     """Normal impulses (N s) for positions only.
 
-    `A`: velocities by impulses (1/kg). Positions have the normal velocities `after` (m/s) without
-    impulses, and meet the impulses `late`.
+    `A`: normal velocities by normal impulses (1/kg); `moving`: those (m/s) that positions have.
     """
     inside = depth > touching(depth.dtype)
 
-    def solve() -> Array:
-        moving = after + A[::3] @ late.reshape(-1)
+    def solve(_: Array) -> Array:
         wanted = jnp.where(inside, clip(alpha * depth / h, 0.0, speed), -positive(-depth) / h)
-        return press(A[::3, ::3], moving - wanted)
+        return press(A, moving - wanted)
 
-    return jax.lax.cond(jnp.any(inside), solve, lambda: jnp.zeros_like(depth))
+    return seldom(jnp.any(inside), solve, jnp.zeros_like(depth))

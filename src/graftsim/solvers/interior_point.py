@@ -25,10 +25,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.solvers import cone
-from graftsim.solvers.cone import Problem, velocities
-from graftsim.solvers.general import Solver, factor
+from graftsim.solvers.cone import Problem, goal, newton, velocities
+from graftsim.solvers.general import factor
 from graftsim.solvers.pgs import GaussSeidel
 from graftsim.solvers.sections import corners
+from graftsim.spatial import safe
 
 _SWEEPS = 50
 
@@ -43,11 +44,18 @@ class InteriorPoint(NamedTuple):
     unroll: bool = True
 
     def solve(self, problem: Problem, start: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
-        """Impulses: products s z near sqrt(eps), from where Newton finishes."""
+        """Impulses: the first guess mended by Newton, or else products s z near sqrt(eps).
+
+        What is left is for Newton again, and where contacts are redundant for a few sweeps too.
+        """
         D = corners(self.section).astype(problem.b.dtype)
-        z = _interior(problem, D, self.iterations, self.unroll)
-        x = jnp.concatenate([z.normal[:, None], z.push @ D.T], -1)
-        # What is left is for Newton, and where contacts are redundant for a few sweeps too.
+        enough = goal(problem, self.tolerance)
+        x, error = newton(problem, start, self.newton, enough, self.section, self.unroll)
+        z = _interior(problem, D, jnp.where(error > enough, self.iterations, 0), self.unroll)
+        found = jnp.concatenate([z.normal[:, None], z.push @ D.T], -1)
+        # Where the interior point did not arrive, its impulses can be of any size.
+        left = jnp.max(jnp.abs(cone.residual(problem, found, self.section)))
+        x = jnp.where(left < error, found, x)
         finish = GaussSeidel(_SWEEPS, self.newton, self.tolerance, self.section, self.unroll)
         return finish.solve(problem, x)
 
@@ -70,7 +78,7 @@ def _slacks(problem: Problem, z: Point, D: np.ndarray) -> Point:
     )
 
 
-def _interior(problem: Problem, D: np.ndarray, iterations: int, unroll: bool) -> Point:
+def _interior(problem: Problem, D: np.ndarray, iterations: Array, unroll: bool) -> Point:
     """Multipliers near the solution."""
     n, nd = problem.n, D.shape[1]
     dtype = problem.b.dtype
@@ -143,18 +151,16 @@ def _newton(problem: Problem, z: Point, s: Point, D: np.ndarray, unroll: bool):
     phi = z.push / s.push
     total, g = jnp.sum(phi, -1), phi @ D.T
     N = s.slip + z.slip * total
-    resistance = _resistance(phi, s.slip / N, z.slip / N, D)
+    Q, resistance = _resistance(phi, s.slip / N, z.slip / N, D)
     pull = (z.slip * problem.mu / N)[:, None] * g
-    solve = _condensed(problem, s.normal / z.normal, resistance, pull, unroll)
+    solve = _condensed(problem, s.normal / z.normal, Q, resistance, pull, unroll)
 
     def step(r: Point, product: Point) -> tuple[Point, Point]:
         e = (product.push + z.push * r.push) / s.push
         k = product.slip + z.slip * (r.slip + jnp.sum(e, -1))
         known_t = e @ D.T - g * (k / N)[:, None]
         right_n = product.normal / z.normal + r.normal
-        right_t = jnp.einsum("nij,nj->ni", resistance, known_t)
-        right = jnp.concatenate([right_n[:, None], right_t], -1)
-        dx = solve(right.reshape(-1, 1)).reshape(n, 3)
+        dx = solve(right_n, known_t)
         dw = (problem.A @ dx.reshape(-1)).reshape(n, 3)
         dslip = (k - z.slip * (problem.mu * dx[:, 0] + jnp.sum(g * dw[:, 1:], -1))) / N
         dpush = e - phi * (dw[:, 1:] @ D + dslip[:, None])
@@ -171,9 +177,9 @@ def _newton(problem: Problem, z: Point, s: Point, D: np.ndarray, unroll: bool):
 
 def _resistance(
     phi: Float[Array, "n nd"], own: Float[Array, " n"], mixed: Float[Array, " n"], D: np.ndarray
-) -> Float[Array, "n 2 2"]:
-    """M^-1, M = sum phi d d^T - (gamma/N) g g^T = zeta/N sum phi_j d_j d_j^T
-    + gamma/N sum_(j<k) phi_j phi_k (d_j - d_k)(d_j - d_k)^T.
+) -> tuple[Float[Array, "n 2 2"], Float[Array, "n 2"]]:
+    """Axes (columns) and eigenvalues of M^-1, M = sum phi d d^T - (gamma/N) g g^T
+    = zeta/N sum phi_j d_j d_j^T + gamma/N sum_(j<k) phi_j phi_k (d_j - d_k)(d_j - d_k)^T.
 
     Near the solution phi spans twenty orders of magnitude. As a sum of positive weights times
     lines, M and its determinant, sum w_i w_j (v_i x v_j)^2, are formed without a difference.
@@ -196,7 +202,9 @@ def _resistance(
         add(D[:, j] - D[:, k], mixed * phi[:, j] * phi[:, k])
     if len(lines) == 1:
         # Friction along one line only: across it the resistance is next to infinite.
-        add(np.array([-lines[0][1], lines[0][0]]), 1e-12 * weights[0])
+        (x, y), w = lines[0], weights[0]
+        Q = np.broadcast_to(np.array([[x, -y], [y, x]]), (len(own), 2, 2))
+        return Q, jnp.stack([1 / w, 1e12 / w], -1)
     a, b, c = (
         sum((v[i] * v[j] * w for v, w in zip(lines, weights, strict=True)), jnp.zeros_like(own))
         for i, j in ((0, 0), (0, 1), (1, 1))
@@ -205,22 +213,54 @@ def _resistance(
     for i, j in combinations(range(len(lines)), 2):
         (x, y), (u, v) = lines[i], lines[j]
         det = det + (x * v - y * u) ** 2 * weights[i] * weights[j]
-    return jnp.stack([jnp.stack([c, -b], -1), jnp.stack([-b, a], -1)], -2) / det[:, None, None]
+    half = (a - c) / 2
+    spread = safe.sqrt(half * half + b * b)
+    large = (a + c) / 2 + spread
+    # Cosine and sine of half the angle whose tangent is b / half.
+    share = jnp.where(spread > 0, 1 / jnp.where(spread > 0, spread, 1.0), 0.0)
+    near = jnp.where(spread > 0, jnp.sqrt((1 + jnp.abs(half) * share) / 2), 1.0)
+    far = b * share / (2 * near)
+    x, y = jnp.where(half >= 0, near, far), jnp.where(half >= 0, far, near)
+    Q = jnp.stack([jnp.stack([x, -y], -1), jnp.stack([y, x], -1)], -2)
+    return Q, jnp.stack([1 / large, large / det], -1)
 
 
 def _condensed(
     problem: Problem,
     stiff: Float[Array, " n"],
-    resistance: Float[Array, "n 2 2"],
+    Q: Float[Array, "n 2 2"],
+    resistance: Float[Array, "n 2"],
     pull: Float[Array, "n 2"],
     unroll: bool,
-) -> Solver:
-    """A with each contact's own block added: factored once for predictor and corrector."""
+):
+    """A with each contact's own block added: factored once for predictor and corrector.
+
+    In the axes of each contact's resistance: a contact that slides along a side of the polygon is
+    almost free along it and almost rigid across it, and in axes oblique to the two elimination
+    would take the difference of two numbers of the rigid size to find the free one.
+    """
     n = problem.n
-    tangential = jnp.concatenate(
-        [-jnp.einsum("nij,nj->ni", resistance, pull)[:, :, None], resistance], -1
+    A = problem.A.reshape(n, 3, 3 * n)
+    A = jnp.concatenate([A[:, :1], jnp.einsum("nij,nik->njk", Q, A[:, 1:])], 1)
+    A = A.reshape(3 * n, n, 3)
+    A = jnp.concatenate([A[:, :, :1], jnp.einsum("knj,nji->kni", A[:, :, 1:], Q)], 2)
+    turned = jnp.einsum("nij,ni->nj", Q, pull)
+    zero = jnp.zeros_like(stiff)
+    block = jnp.stack(
+        [
+            jnp.stack([stiff, zero, zero], -1),
+            jnp.stack([-resistance[:, 0] * turned[:, 0], resistance[:, 0], zero], -1),
+            jnp.stack([-resistance[:, 1] * turned[:, 1], zero, resistance[:, 1]], -1),
+        ],
+        1,
     )
-    normal = jnp.stack([stiff, jnp.zeros_like(stiff), jnp.zeros_like(stiff)], -1)
-    block = jnp.concatenate([normal[:, None], tangential], 1)
     own = jnp.asarray(np.eye(n), block.dtype)[:, None, :, None] * block[:, :, None, :]
-    return factor(problem.A + own.reshape(3 * n, 3 * n), unroll)
+    solve = factor(A.reshape(3 * n, 3 * n) + own.reshape(3 * n, 3 * n), unroll)
+
+    def solution(normal, tangent):
+        right_t = resistance * jnp.einsum("nij,ni->nj", Q, tangent)
+        right = jnp.concatenate([normal[:, None], right_t], -1)
+        dx = solve(right.reshape(-1, 1)).reshape(n, 3)
+        return jnp.concatenate([dx[:, :1], jnp.einsum("nij,nj->ni", Q, dx[:, 1:])], -1)
+
+    return solution
