@@ -25,6 +25,8 @@ def put(tmp_path, body, *, contact="", option=""):
 def found_by_mujoco(mj):
     """Geoms of all contacts when everything is within the margin, and the friction of each."""
     mj.geom_margin[:] = mj.pair_margin[:] = 100
+    # Bounding volumes of bodies with several shapes know nothing of these margins.
+    mj.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
     data = mujoco.MjData(mj)
     mujoco.mj_forward(mj, data)
     return {

@@ -9,6 +9,7 @@ from jax import lax
 from graftsim import kernels
 from graftsim.kernels import compiled  # noqa: F401  (its import registers the rules)
 from graftsim.kernels.trace import RULES
+from graftsim.seldom import seldom
 
 R = np.random.default_rng(4)
 REAL = R.uniform(-2, 2, (9, 3, 4))
@@ -90,6 +91,8 @@ CASES = {
     "branches": (lambda x, i: (lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x),
                                lax.switch(i[0, 0], [jnp.sin, jnp.cos, jnp.tanh], x)),
                  (REAL, WHOLE)),
+    "seldom": (lambda x: jax.jvp(lambda v: seldom(v[0] > 0, lambda v: jnp.sin(v) * v, v),
+                                 (x[0],), (x[1],)), (REAL,)),
     "large": (lambda x: jnp.sum(jnp.sin(jnp.arange(40000.0) * x[0, 0]).reshape(200, 200) @
                                 jnp.ones(200)), (UNIT,)),
 }  # fmt: skip

@@ -24,6 +24,9 @@ FILES = (
     "swimmer/swimmer02.xml",
     "swimmer/swimmer05.urdf",
     "swimmer/swimmer05.xml",
+    "unitree/aliengo.xml",
+    "unitree/go2.xml",
+    "unitree/z1.xml",
 )
 # One of each kind for the states, since the others are the same mechanism with other numbers.
 SAME = ("double_pendulum_05.urdf", "swimmer02.urdf", "swimmer02.xml", "swimmer05.urdf")

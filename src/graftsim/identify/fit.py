@@ -275,7 +275,8 @@ def _check_start(problem: Problem, part: Part, theta: np.ndarray) -> tuple[Part,
     unused = _without_effect(part, problem, theta, resting)
     if unused.any():
         p = problem.parameters
-        inside = p.lower + _INSIDE * np.minimum(p.upper - p.lower, np.maximum(1.0, abs(p.lower)))
+        low = np.where(np.isfinite(p.lower), p.lower, theta)
+        inside = low + _INSIDE * np.minimum(p.upper - low, np.maximum(1.0, abs(low)))
         moved = np.where(unused & (theta <= p.lower), inside, theta)
         if (moved != theta).any() and part.finite(moved, resting).all():
             still = _without_effect(part, problem, moved, resting)
