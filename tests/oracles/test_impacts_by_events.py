@@ -25,7 +25,7 @@ def test_closed_forms(name):
 
 
 def test_closed_forms_are_the_published_numbers():
-    """To the digits with which they are known: spheres off-centre, ball with friction and spin, rod."""
+    """To the digits with which they are known: spheres, ball with friction, rod, glancing ball."""
     np.testing.assert_allclose(slopes("I1 spheres"), [[1.5386751345948, 0.1732050807569]])
     np.testing.assert_allclose(slopes("I1 ball"), [[0.3, 0.1]])
     np.testing.assert_allclose(slopes("I1 rod"), [[-0.39126, -0.14372]], atol=5e-6)
