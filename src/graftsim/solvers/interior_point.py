@@ -203,7 +203,7 @@ def _resistance(
     if len(lines) == 1:
         # Friction along one line only: across it the resistance is next to infinite.
         (x, y), w = lines[0], weights[0]
-        Q = np.broadcast_to(np.array([[x, -y], [y, x]]), (len(own), 2, 2))
+        Q = jnp.broadcast_to(jnp.array([[x, -y], [y, x]], own.dtype), (len(own), 2, 2))
         return Q, jnp.stack([1 / w, 1e12 / w], -1)
     a, b, c = (
         sum((v[i] * v[j] * w for v, w in zip(lines, weights, strict=True)), jnp.zeros_like(own))
