@@ -2,9 +2,9 @@
 
 Velocities that a step would end with if nothing touched, u, are what the problem starts from;
 `timing` says which normal velocities the contacts may be left with. A step is cut where an impact
-begins, so that geometry and forces are those of the impact. What closes otherwise (pressed together
-from near rest, or beyond the number of cuts) acts from its time of closing t on: positions move
-with v - sum_k (t_k / h) H^-1 J_k^T lambda_k.
+begins, the impact is a piece of no length, and forces act on what it leaves behind. What closes
+otherwise (pressed together from near rest, or beyond the number of cuts) acts from its time of
+closing t on: positions move with v - sum_k (t_k / h) H^-1 J_k^T lambda_k.
 
 Through the lengths of the pieces an impact has the derivative of an impact (the saltation matrix),
 whatever the step.
@@ -25,7 +25,7 @@ from graftsim.contact.detect import Contacts, detect, places
 from graftsim.contact.kinetics import coupled, relative_velocities, signs_of, unit_impulses
 from graftsim.contact.law import ContactLaw, Felt, Free, Passage
 from graftsim.contact.push_out import push_out
-from graftsim.contact.timing import Timing, first_impact, timing
+from graftsim.contact.timing import timing
 from graftsim.dynamics.mechanism import Mechanism, rows
 from graftsim.model.model import Model
 from graftsim.model.pairs import contact_counts
@@ -76,8 +76,15 @@ class ImpulseLaw(ContactLaw):
         pair = m.model.pair
         mu = scope.tap("contact.friction", rows(pair.friction, at.pair))
         e = rows(pair.restitution, at.pair)
-        qd, after, when = _until_impact(state.qd, free.qd, depth, before, after, e, h, cut)
+        when = timing(depth, before[:, 0], after[:, 0], e, h, cut)
+        qd, after = (
+            x if cut is False else jnp.where(when.end < h, y + when.share * (x - y), x)
+            for x, y in ((free.qd, state.qd), (after, before))
+        )
         h = when.end
+        # A piece of no length has impulses and no forces, and moves nothing by velocities.
+        flies = h > 0
+        span = jnp.where(flies, h, 1.0)
         b = after.at[:, 0].add(-when.target)
         # Where there are too many for all: those that would close first.
         index = _least(b[:, 0], self.most) if len(at.pair) > self.most else None
@@ -97,21 +104,26 @@ class ImpulseLaw(ContactLaw):
         if looked_at:
             left = _put(index, _left_open(problem, solved, method), left)
         scope.offer(lambda: {"contact.residual": left})
-        force_n = scope.tap("contact.force_n", impulse[:, 0] / h)
-        force_t = scope.tap("contact.force_t", impulse[:, 1:] / h)
-        impulse = h * jnp.concatenate([force_n[:, None], force_t], -1)
+        force = impulse / span
+        parts = force[:, 0], force[:, 1:]
+        names = "contact.force_n", "contact.force_t"
+        named = [scope.tap(name, x) for name, x in zip(names, parts, strict=True)]
+        if any(x is not y for x, y in zip(named, parts, strict=True)):
+            impulse = impulse + h * (jnp.concatenate([named[0][:, None], named[1]], -1) - force)
         # What networks add must not act where nothing touches.
         impulse = jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
         felt = Felt(impulse, left) if looked_at else ()
         impulse = pick(impulse)
-        late = impulse * pick(1 - when.delay / h)[:, None]
+        late = impulse * pick((h - when.delay) / span)[:, None]
         A_n = problem.A[::3]
-        moving = pick(after[:, 0]) + A_n @ late.reshape(-1)
-        apart = push_out(A_n[:, ::3], chosen.depth, moving, h, self.alpha, self.push)
+        moving = jnp.where(flies, pick(after[:, 0]), 0.0) + A_n @ late.reshape(-1)
+        speed = jnp.where(flies, self.push, 0.0)
+        apart = push_out(A_n[:, ::3], chosen.depth, moving, span, self.alpha, speed)
         late = late.at[:, 0].add(apart)
-        both = jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1)
-        ends = qd[:, None] + unit.respond(both)
-        return Passage(ends[:, 0], ends[:, 1], jax.lax.stop_gradient(guess), h, felt)
+        change = unit.respond(jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1))
+        mean = jnp.where(flies, qd, 0.0) + change[:, 1]
+        guess = jax.lax.stop_gradient(guess)
+        return Passage(qd + change[:, 0], mean, guess, h, span, felt)
 
     def rest(self, m: Model) -> Float[Array, "nc 3"]:
         """No impulse yet."""
@@ -120,30 +132,6 @@ class ImpulseLaw(ContactLaw):
     def located_impacts(self) -> int:
         """How many times a step may be cut where an impact begins."""
         return self.impacts
-
-
-def _until_impact(
-    start: Float[Array, " nv"],
-    end: Float[Array, " nv"],
-    depth: Float[Array, " nc"],
-    before: Float[Array, "nc 3"],
-    after: Float[Array, "nc 3"],
-    e: Float[Array, " nc"],
-    h: Float[Array, ""],
-    cut: Bool[Array, ""] | bool,
-) -> tuple[Float[Array, " nv"], Float[Array, "nc 3"], Timing]:
-    """Velocities of joints and contacts at the end of a step that may be cut, and its timing."""
-    if cut is False:
-        never = jnp.zeros(len(depth), bool)
-        return end, after, timing(depth, before[:, 0], after[:, 0], e, h, never)
-    some, first, hits = first_impact(depth, before[:, 0], after[:, 0], h)
-    cut = some & cut
-    share = first / h
-    # Whole steps keep their velocities to the last bit.
-    end = jnp.where(cut, start + share * (end - start), end)
-    after = jnp.where(cut, before + share * (after - before), after)
-    h = jnp.where(cut, first, h)
-    return end, after, timing(depth, before[:, 0], after[:, 0], e, h, hits & cut)
 
 
 def _least(x: Float[Array, " n"], k: int) -> Int[Array, " k"]:

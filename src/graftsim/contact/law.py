@@ -38,14 +38,15 @@ class Felt(NamedTuple):
 
 class Passage(NamedTuple):
     """A step with contact: joint velocities at its end, the mean ones that positions move with,
-    `State.impulse`, and the seconds that passed: fewer than asked for where an impact begins.
-    `felt` is for those who look.
+    `State.impulse`, and the seconds that passed: fewer than asked for where an impact begins, and
+    none in an impact. Positions move for `span` seconds. `felt` is for those who look.
     """
 
     qd: Float[Array, " nv"]
     mean: Float[Array, " nv"]
     impulse: Any
     time: Float[Array, ""]
+    span: Float[Array, ""]
     felt: Felt | tuple[()] = ()
 
 
@@ -69,8 +70,10 @@ class ContactLaw(eqx.Module):
         cut: Bool[Array, ""] | bool,
         scope: Tapper,
     ) -> Passage:
-        """A step of h seconds from a state; where `cut`, only until the first impact within it."""
-        return Passage(free.qd, free.qd, (), h)
+        """A step of h seconds from a state; where `cut`, only until the first impact within it, or
+        that impact.
+        """
+        return Passage(free.qd, free.qd, (), h, h)
 
     def rest(self, m: Model) -> Any:
         """`State.impulse` of a fresh start."""

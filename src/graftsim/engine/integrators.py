@@ -119,13 +119,15 @@ def _euler(
 ) -> Piece:
     """A step, or a piece of it."""
     qd = mean = state.qd + h * found.qdd
-    impulse, felt = state.impulse, ()
+    impulse, span, felt = state.impulse, h, ()
     if contact is not None and contact.impulsive:
         assert found.X_0 is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
-        qd, mean, impulse, h, felt = contact.velocities(m, free, state, h, cut, scope)
+        qd, mean, impulse, h, span, felt = contact.velocities(m, free, state, h, cut, scope)
     act = next_act(m.model.actuator, found.u, state.act, h)
-    return Piece(State(q=move(m.tree, state.q, mean, h), qd=qd, act=act, impulse=impulse), h, felt)
+    return Piece(
+        State(q=move(m.tree, state.q, mean, span), qd=qd, act=act, impulse=impulse), h, felt
+    )
 
 
 class SemiImplicitEuler(Euler):

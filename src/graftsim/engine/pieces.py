@@ -1,7 +1,7 @@
 """A step in pieces: cut where an impact begins, each piece a step of its own.
 
-Few steps meet an impact. What follows the first piece is a branch of its own, and a step without
-impact costs what it did.
+An impact takes two of them: one up to it, and itself, without length. Few steps meet one. What
+follows the first piece is a branch of its own, and a step without impact costs what it did.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Advance(Protocol):
 def in_pieces(
     advance: Advance, state: State, h: Float[Array, ""], cuts: int, scope: Tapper
 ) -> State:
-    """State after h seconds, in at most `cuts` + 1 pieces. Variables are named in the first.
+    """State after h seconds, cut by at most so many impacts.
 
-    Forces of contact are the means over all pieces.
+    Variables are named in the first piece. Forces of contact are the means over all pieces.
     """
     state, passed, felt = advance(state, h, cuts > 0, scope)
     if cuts == 0:
         return state
-    may_cut = np.arange(cuts) < cuts - 1
+    may_cut = np.arange(2 * cuts) < 2 * cuts - 1
 
     def go(carry: Any, cut: Array) -> Any:
         state, left, felt = carry
