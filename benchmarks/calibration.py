@@ -22,7 +22,7 @@ import graftsim as gs
 from graftsim.identify.calibration import Calibration, coverage, ranks, thin, uniformity
 from graftsim.identify.mixture import TRUSTED, Training
 from graftsim.identify.posterior import Chains
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 NOISE, SECONDS, RATE = 0.02, 2.0, 25
 RELEASE = 2.0

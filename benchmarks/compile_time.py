@@ -28,7 +28,7 @@ import jax
 import jax.numpy as jnp
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 STEPS = 500
 TARGET = 27.0  # CPU-seconds

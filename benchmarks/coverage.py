@@ -19,7 +19,7 @@ import numpy as np
 
 import graftsim as gs
 from graftsim.compilation import cache_compilations
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 DT, STEPS, NOISE = 0.01, 1000, 2e-3
 TRUTH = {"mass": 1.2, "damping": 0.05, "friction": 0.2, "armature": 0.02}

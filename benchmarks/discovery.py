@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 DT, SECONDS, NOISE = 0.005, 8.0, 1e-3
 LOGS = 3

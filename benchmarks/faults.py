@@ -29,7 +29,7 @@ from graftsim.compilation import cache_compilations
 from graftsim.identify.residuals import Compiled
 from graftsim.identify.tasks import Pool
 from graftsim.identify.workers import cluster_executor, local_executor
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 SEARCH = {"starts": 128, "iterations": 15}
 WORKERS = 2

@@ -18,7 +18,7 @@ import numpy as np
 
 import graftsim as gs
 from graftsim import kernels
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 STEPS, LINKS, MANY = 500, 5, 1024
 SECONDS = 4.0

@@ -36,7 +36,7 @@ import identification_cases as cases
 import numpy as np
 from scenes import Missing, assets_folder
 
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 HERE = Path(__file__).resolve().parent
 MANY = 30  # parameters from which ours is to be ten times quicker

@@ -33,7 +33,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,7 +43,7 @@ import numpy as np
 import scenes
 from rivals import NETWORKS, RIVALS, Job, Measured, Rival, Skip
 
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures, write_json
 
 LINKS = (2, 3, 5, 8, 12, 20, 30, 50, 100)
 SECTIONS = ("contest", "networks", "calling_overhead", "cost_against_links", "peak")
@@ -341,22 +341,12 @@ def main() -> int:
         content = {
             "settings": {k: v for k, v in vars(options).items() if k not in ("assets", "json")},
             "machine": machine(),
-            "rows": [asdict(row) for row in rows],
-            "figures": [asdict(figure) for figure in figures.rows],
+            "rows": rows,
+            "figures": figures.rows,
             "seconds": time.perf_counter() - began,
         }
-        text = json.dumps(_finite(content), indent=2) + "\n"
-        Path(options.json).write_text(text, encoding="utf-8")
+        write_json(options.json, content)
     return 0
-
-
-def _finite(x: Any) -> Any:
-    """NaN and infinity as null."""
-    if isinstance(x, dict):
-        return {k: _finite(v) for k, v in x.items()}
-    if isinstance(x, list):
-        return [_finite(v) for v in x]
-    return None if isinstance(x, float) and not np.isfinite(x) else x
 
 
 if __name__ == "__main__":

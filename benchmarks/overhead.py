@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from compile_time import chain
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 CALLS, ROUNDS = 500, 10
 STEP_TARGET = 100.0  # us more than an empty call

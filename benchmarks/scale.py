@@ -23,7 +23,7 @@ import graftsim as gs
 from graftsim.compilation import cache_compilations
 from graftsim.identify.tasks import Pool, _pickled, identity
 from graftsim.identify.workers import cluster_executor, local_executor
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 TASKS, POINTS, ITERATIONS = 16, 16, 10
 EMPTY = 300

@@ -14,7 +14,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 import numpy as np
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 FITTED = ("143339", "143524", "143906", "144003", "144115")
 SLOW, FAST = "143704", "154220"

@@ -19,7 +19,7 @@ import numpy as np
 import pictures
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 OUNCE = 0.0283495
 # Mass (oz), drop to fit, ball and drop to judge by, and drag over mass and speed squared (1/m) as

@@ -19,7 +19,7 @@ import numpy as np
 import pictures
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 SIMPLE_FITTED = ("ddp", "direct_collocation")
 

@@ -22,7 +22,7 @@ import numpy as np
 import pictures
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 MASS, DIAMETER, DENSITY = 0.04593, 0.04267, 1.184
 DT, STEPS = 0.01, 400

@@ -24,7 +24,7 @@ from graftsim.identify.fit import compile_windows
 from graftsim.identify.search import local_minima, search
 from graftsim.model.catalogue import with_leaf
 from graftsim.optim.many import minimise_many
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 TRUE, LOW, HIGH = (3.0, 4.0), 0.1, 10.0
 DT, STEPS, NEAR = 1 / 60, 200, 0.05

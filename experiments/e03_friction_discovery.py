@@ -22,7 +22,7 @@ import numpy as np
 import pictures
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 DT = 1 / 500
 DAMPING, STIFFNESS = (0.2, 0.1), (0.5, 0.3)

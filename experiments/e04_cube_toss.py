@@ -37,7 +37,7 @@ from tosses import HALF, INERTIA, MASS, Tosses
 
 import graftsim as gs
 from graftsim.model.catalogue import with_leaf
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 # Training tosses are taken up to 0.8 s, in which nine of ten end.
 TRAIN, SAMPLES = 50, 120

@@ -18,7 +18,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 import numpy as np
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 L1, L2 = 0.091, 0.070
 # Fixed: the outer arm's mass and centre of mass. C and gamma then may fall to C2 and L1/C2.

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 TRUE = (0.30, 0.20)
 START = (0.5, 0.5)

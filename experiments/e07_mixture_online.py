@@ -28,7 +28,7 @@ import graftsim as gs
 from graftsim.identify.mixture import MixtureFit, Online, fit_mixture
 from graftsim.identify.posterior import nuts
 from graftsim.optim.mixture import spread_mixture
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 TRUE = (1.0, 0.8, 0.6)
 LOW, HIGH = 0.05, 3.0

@@ -28,7 +28,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ import numpy as np
 import graftsim as gs
 from graftsim import kernels
 from graftsim.engine.simulator import scan_steps
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures, write_json
 
 Loss = Callable[[jax.Array], jax.Array]
 SIZES = (4, 9, 9, 4)
@@ -526,8 +526,7 @@ def main() -> int:
     if options.json:
         path = Path(options.json)
         content = json.loads(path.read_text(encoding="utf-8"))
-        content["timings"] = [asdict(t) for t in timings]
-        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        write_json(path, content | {"timings": timings})
     return 0 if holds else 1
 
 

@@ -15,7 +15,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 import numpy as np
 
 import graftsim as gs
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 ARMS = ("arm1", "arm2", "arm3")
 

@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 
 import graftsim as gs
 from graftsim.model.catalogue import with_leaf
-from graftsim.report.targets import Figures
+from graftsim.targets import Figures
 
 DT, HALF, MASS = 1 / 250, 0.03, 0.0364
 AXES, RADIUS = (0.035, 0.025, 0.01), 0.0192

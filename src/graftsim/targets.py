@@ -11,8 +11,32 @@ import argparse
 import json
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def write_json(path: str | Path, content: Any) -> None:
+    """Writes figures: arrays as lists, data classes as tables, what is not finite as null."""
+    text = json.dumps(_plain(content), indent=2, allow_nan=False)
+    Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def _plain(x: Any) -> Any:
+    """What JSON knows."""
+    if is_dataclass(x) and not isinstance(x, type):
+        x = asdict(x)
+    if isinstance(x, dict):
+        return {str(k): _plain(v) for k, v in x.items()}
+    if isinstance(x, list | tuple | set):
+        return [_plain(v) for v in x]
+    if isinstance(x, np.ndarray | np.generic):
+        return _plain(x.tolist())
+    if isinstance(x, float):
+        return x if math.isfinite(x) else None
+    return x if isinstance(x, int | str | None) else str(x)
 
 
 @dataclass(frozen=True)
@@ -70,9 +94,6 @@ class Figures:
             print(f"{r.name:<{width}}  {r.value:>12.5g}  {r.target:>12}  {r.unit:<8} {mark}")
         print(f"{seconds:.1f} s")
         if self.json_path:
-            rows = [asdict(r) for r in self.rows]
-            for row in rows:
-                row["value"] = row["value"] if math.isfinite(row["value"]) else None
-            content = {"figures": rows, "seconds": seconds, "seed": self.seed}
-            Path(self.json_path).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            content = {"figures": self.rows, "seconds": seconds, "seed": self.seed}
+            write_json(self.json_path, content)
         return all(r.holds is not False for r in self.rows)
