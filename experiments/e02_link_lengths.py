@@ -20,7 +20,7 @@ import pictures
 from scipy.optimize import minimize
 
 import graftsim as gs
-from graftsim.identify.fit import compile_windows
+from graftsim.identify.programs import compile_windows
 from graftsim.identify.search import local_minima, search
 from graftsim.model.catalogue import with_leaf
 from graftsim.optim.many import minimise_many

@@ -12,7 +12,7 @@ import graftsim as gs
 import zoo
 from graftsim.engine import SemiImplicitEuler
 from graftsim.identify.discover import _unused
-from graftsim.identify.fit import compile_windows
+from graftsim.identify.programs import compile_windows
 from graftsim.identify.screen import _gains, _tail
 from graftsim.model.catalogue import with_leaf
 from graftsim.optim.least_squares import Point

@@ -9,7 +9,7 @@ import pytest
 
 import graftsim as gs
 from graftsim.identify.density import Density, Space
-from graftsim.identify.fit import compile_windows
+from graftsim.identify.programs import compile_windows
 
 NOISE = 0.02
 

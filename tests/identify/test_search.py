@@ -6,6 +6,7 @@ import pytest
 
 import graftsim as gs
 from graftsim.identify.search import choose
+from graftsim.report.landscape import write_landscape
 
 
 def far_away(stiffness, domain):
@@ -120,7 +121,7 @@ def test_landscape_of_two_parameters(tmp_path):
         corner = found.cost[0, 0]
         measured = corner if not fitted else measured
     assert corner < measured
-    found.save(tmp_path / "map.svg")
+    write_landscape(found, tmp_path / "map.svg")
     assert "joint.stiffness" in (tmp_path / "map.svg").read_text()
     with pytest.raises(gs.ProblemError, match=r"landscape over 'joint\.damp"):
         gs.landscape(problem, "joint.damp[link0]", names[0])

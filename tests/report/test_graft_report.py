@@ -38,7 +38,7 @@ def words(page: str) -> str:
 def folder(tmp_path_factory):
     """The folder of a discovery's report."""
     path = tmp_path_factory.mktemp("discovery")
-    discovery().report(path)
+    gs.write_report(discovery(), path)
     return path
 
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from graftsim import __version__
+from graftsim._version import __version__
 from graftsim.errors import GraftsimError, suggest
 
 USAGE = """graftsim: a differentiable simulator that learns from your robot's logs

@@ -19,6 +19,7 @@ from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
 from graftsim.graft import MLP
 from graftsim.identify import Criteria, discover
+from graftsim.report import write_report
 
 
 def run(options: DiscoverOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
@@ -57,7 +58,7 @@ def run(options: DiscoverOptions, tables: Mapping[str, Any], args: Sequence[str]
         progress.say("writing the report")
         command = shlex.join(["graftsim", "discover", *args])
         found = replace(found, result=replace(found.result, command=command))
-        found.report(options.out)
+        write_report(found, options.out)
     if options.json:
         print(json.dumps(found.as_json()))
     else:

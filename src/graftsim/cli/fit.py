@@ -38,6 +38,7 @@ from graftsim.identify.certainty import check_names
 from graftsim.identify.fit import choose_solver, stages_of, tasks_of
 from graftsim.identify.landscape import landscape
 from graftsim.identify.search import Search
+from graftsim.report import write_report
 
 SEARCHES: dict[str, Search | Automatic | None] = {
     "none": None,
@@ -148,7 +149,7 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
             x, y = sure.landscape
             result = replace(result, landscape=landscape(problem, x, y, theta=result.theta))
         bar.say("writing the report")
-        result.report(options.out)
+        write_report(result, options.out)
     return result
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,12 +121,6 @@ class Discovery:
         return "\n".join(self.sentences())
 
     __repr__ = __str__
-
-    def report(self, folder: str | Path) -> Path:
-        """Write a report with the findings into a folder; returns the page."""
-        from graftsim.report import write_report
-
-        return write_report(self.result, folder, discovery=self)
 
 
 def sentences(found: Discovery) -> list[str]:

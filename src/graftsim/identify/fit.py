@@ -19,7 +19,6 @@ from graftsim.identify.checkpoint import Checkpoint
 from graftsim.identify.grafted import summarise
 from graftsim.identify.lost import Part, Tally, whole
 from graftsim.identify.problem import Problem
-from graftsim.identify.programs import compile_windows as compile_windows
 from graftsim.identify.result import Iteration, Result
 from graftsim.identify.search import Automatic, Search, choose, spread, summary
 from graftsim.identify.search import search as search_globally

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from graftsim.errors import ProblemError, suggest
+from graftsim.identify.parameters import search_box
 from graftsim.identify.problem import Problem
 from graftsim.identify.programs import compiled
 from graftsim.identify.residuals import Compiled
 from graftsim.identify.result import Landscape
-from graftsim.identify.search import interval
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.many import minimise_many
 
@@ -41,7 +41,7 @@ def landscape(
     i, j = names.index(x), names.index(y)
     if i == j:
         raise ProblemError(f"landscape over {x} twice: it takes two parameters.")
-    lower, upper = interval(problem)
+    lower, upper = search_box(problem.parameters)
     for k in (i, j):
         if not lower[k] < upper[k]:
             raise ProblemError(f"A landscape needs bounds for {names[k]}: it starts at zero.")

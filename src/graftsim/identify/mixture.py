@@ -28,12 +28,13 @@ import numpy as np
 
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.density import Coordinates, Density
-from graftsim.identify.fit import compile_windows, fit
+from graftsim.identify.fit import fit
+from graftsim.identify.parameters import search_box
 from graftsim.identify.posterior import Posterior
 from graftsim.identify.problem import Problem
+from graftsim.identify.programs import compile_windows
 from graftsim.identify.residuals import Data
 from graftsim.identify.result import Result
-from graftsim.identify.search import interval
 from graftsim.optim.mixture import GaussianMixture, spread_mixture
 
 OBJECTIVES = ("elbo", "loss")
@@ -158,7 +159,7 @@ def fit_mixture(
                 "function with fit_initial=False. 'elbo' takes free ones."
             )
         if start is None:
-            low, high = interval(problem)
+            low, high = search_box(problem.parameters)
             start = spread_mixture(rng, kernels, low, high, (high - low) / 4)
     else:
         at = density.around(fit(problem).theta if result is None else result.theta)

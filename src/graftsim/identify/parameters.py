@@ -31,6 +31,8 @@ COMPONENTS = {
     4: ("w", "x", "y", "z"),
 }
 SENSOR_NUMBERS = ("scale", "offset", "delay")
+# Without bounds a parameter is sought from a fifth of its starting value to five times it.
+_FACTOR = 5.0
 _FORM = re.compile(r"^(?P<selector>[^\]]*(\[[^\]]*\])?)(\.(?P<component>\w+(,\w+)*))?$")
 
 
@@ -369,3 +371,25 @@ def default_domain(text: str) -> Domain:
     """Where a parameter may lie when the user did not say: what its physics allows."""
     name = text.split("[", 1)[0].split(".", 2)
     return DEFAULT_DOMAINS.get(".".join(name[:2]), Unbounded())
+
+
+def search_box(parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Where starts are drawn from: bounds, and where there are none, around the starting value.
+
+    A parameter without bounds that starts at zero has no scale: it begins there, and only local
+    solves move it. Raises ProblemError: all of them are so.
+    """
+    p = parameters
+    start, chosen = p.start, p.physical
+    near, far = np.sort([start / _FACTOR, start * _FACTOR], 0)
+    lower = np.where(
+        np.isfinite(p.lower) & np.isfinite(p.upper), p.lower, np.maximum(near, p.lower)
+    )
+    upper = np.where(np.isfinite(p.lower) & np.isfinite(p.upper), p.upper, np.minimum(far, p.upper))
+    empty = chosen & ~(lower < upper)
+    if empty.sum() == chosen.sum():
+        names = ", ".join(np.array(p.names)[empty])
+        raise ProblemError(f"A search needs bounds for {names}: free={{...: Bounds(low, high)}}.")
+    chosen = chosen & ~empty
+    # Weights stay where they are.
+    return np.where(chosen, lower, start), np.where(chosen, upper, start)

@@ -11,8 +11,9 @@ import numpy as np
 
 from graftsim.errors import ProblemError
 from graftsim.identify.density import Coordinates, Density
-from graftsim.identify.fit import compile_windows, fit
+from graftsim.identify.fit import fit
 from graftsim.identify.problem import Problem
+from graftsim.identify.programs import compile_windows
 from graftsim.identify.residuals import Data
 from graftsim.identify.result import Result
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -189,12 +187,6 @@ class Landscape:
         ]
         return int(np.count_nonzero(self.cost < np.min(around, 0)))
 
-    def save(self, path: str | Path) -> None:
-        """Write the map as an SVG picture."""
-        from graftsim.report.landscape import standalone
-
-        Path(path).write_text(standalone(self), encoding="utf-8")
-
 
 @dataclass(frozen=True, repr=False)
 class Result:
@@ -285,17 +277,6 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """`as_dict` with NaN and infinity as None, so that any JSON reader takes it."""
         return finite(self.as_dict())
-
-    def save_json(self, path: str | Path) -> None:
-        """Write `as_json` to a file."""
-        text = json.dumps(self.as_json(), indent=2, allow_nan=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
-
-    def report(self, folder: str | Path) -> Path:
-        """Write `report.html`, `fit.json` and the fitted robot into a folder; returns the page."""
-        from graftsim.report import write_report
-
-        return write_report(self, folder)
 
 
 def plain(value: Any) -> Any:

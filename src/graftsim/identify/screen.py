@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftsim.identify.fit import compile_windows
 from graftsim.identify.holdout import Heldout, compare, typical
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
+from graftsim.identify.programs import compile_windows
 from graftsim.identify.residuals import Compiled
 from graftsim.identify.solve import solve
 from graftsim.optim.least_squares import (

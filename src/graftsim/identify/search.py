@@ -12,6 +12,7 @@ import numpy as np
 from graftsim.errors import ProblemError
 from graftsim.identify import programs
 from graftsim.identify.lost import SHARE, Tally, Tolerant
+from graftsim.identify.parameters import search_box
 from graftsim.identify.problem import Problem
 from graftsim.identify.residuals import Compiled
 from graftsim.identify.tasks import Pool
@@ -37,34 +38,10 @@ class Automatic:
     seed: int = 0
 
 
-# Without bounds a parameter is sought from a fifth of its starting value to five times it.
-_FACTOR = 5.0
 # Numbers of parameters whose ranges a few workers can cover, and more workers.
 SMALL, MIDDLE = 6, 20
 # Points of a task at most: two vectors of simulations side by side, if there is but one window.
 PORTION = 16
-
-
-def interval(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Where starts are drawn from: bounds, and where there are none, around the starting value.
-
-    A parameter without bounds that starts at zero has no scale: it begins there, and only local
-    solves move it. Raises ProblemError: all of them are so.
-    """
-    p = problem.parameters
-    start, chosen = p.start, p.physical
-    near, far = np.sort([start / _FACTOR, start * _FACTOR], 0)
-    lower = np.where(
-        np.isfinite(p.lower) & np.isfinite(p.upper), p.lower, np.maximum(near, p.lower)
-    )
-    upper = np.where(np.isfinite(p.lower) & np.isfinite(p.upper), p.upper, np.minimum(far, p.upper))
-    empty = chosen & ~(lower < upper)
-    if empty.sum() == chosen.sum():
-        names = ", ".join(np.array(p.names)[empty])
-        raise ProblemError(f"A search needs bounds for {names}: free={{...: Bounds(low, high)}}.")
-    chosen = chosen & ~empty
-    # Weights stay where they are.
-    return np.where(chosen, lower, start), np.where(chosen, upper, start)
 
 
 def local_minima(
@@ -153,7 +130,7 @@ def search(
 
     One ends early where residuals are at the noise: no other minimum can be much better.
     """
-    lower, upper = interval(problem)
+    lower, upper = search_box(problem.parameters)
     samples = sum(int(np.count_nonzero(np.asarray(w))) for w in compiled.data.weight)
 
     def at_once(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +157,7 @@ def _one_by_one(found: Iterable[Found]) -> Found:
 def choose(problem: Problem, seed: int = 0) -> tuple[Search | None, str]:
     """The search that suits a problem's size, and why; None where none promises anything."""
     try:
-        interval(problem)
+        search_box(problem.parameters)
     except ProblemError as error:
         return None, str(error)
     count = int(problem.parameters.physical.sum())

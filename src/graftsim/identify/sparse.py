@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graftsim.errors import ProblemError
-from graftsim.identify.fit import Result, compile_windows, fit
+from graftsim.identify.fit import fit
 from graftsim.identify.holdout import Heldout, compare, typical
 from graftsim.identify.parameters import Group
 from graftsim.identify.problem import Problem
+from graftsim.identify.programs import compile_windows
+from graftsim.identify.result import Result
 from graftsim.identify.solve import solve
 from graftsim.optim.least_squares import LevenbergMarquardt, Point
 from graftsim.optim.sparsity import SparseGroupLasso

@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
-import graftsim
+from graftsim._version import __version__
 from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.identify.checkpoint import digest
 from graftsim.identify.files import UNREADABLE, replace_arrays
@@ -249,7 +249,7 @@ class _Store:
 
 def identity(problem: Problem) -> str:
     """Digest of all that a task's result can depend on, the same in every process."""
-    facts = json.dumps([graftsim.__version__, problem.parameters.names, problem.describe()])
+    facts = json.dumps([__version__, problem.parameters.names, problem.describe()])
     # Functions in it are told apart by their names, not by where they lie in memory.
     form = re.sub(r" at 0x[0-9a-f]+", "", str(jax.tree.structure(problem.setup)))
     found = hashlib.sha256(f"{digest(problem)}{facts}{form}".encode())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from graftsim.identify.result import Landscape
@@ -41,9 +43,10 @@ def picture(found: Landscape) -> str:
     return to_svg(figure, "landscape", scale=True)
 
 
-def standalone(found: Landscape) -> str:
-    """The map as a file of its own, on white."""
+def write_landscape(found: Landscape, path: str | Path) -> None:
+    """The map as an SVG file of its own, on white."""
     text = picture(found)
     for variable in COLOURS.values():
         text = text.replace(variable, PAPER[variable[4:-1]])
-    return text.replace("<svg ", '<svg style="background:white" ', 1) + "\n"
+    text = text.replace("<svg ", '<svg style="background:white" ', 1) + "\n"
+    Path(path).write_text(text, encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from graftsim._version import __version__
 from graftsim.identify.findings import Discovery
 from graftsim.identify.result import Result
 from graftsim.report import certainty, curves, discovery, figures, grafts, series, tables
@@ -127,10 +128,8 @@ def _recordings(result: Result) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _versions() -> list[tuple[str, str]]:
-    import graftsim
-
     return [
-        ("graftsim", graftsim.__version__),
+        ("graftsim", __version__),
         ("jax", jax.__version__),
         ("numpy", np.__version__),
         ("python", platform.python_version()),

@@ -19,22 +19,23 @@ if TYPE_CHECKING:
     from graftsim.viewer import ReplayPage
 
 
-def write_report(result: Result, folder: str | Path, discovery: Discovery | None = None) -> Path:
+def write_report(outcome: Result | Discovery, folder: str | Path) -> Path:
     """Write `report.html`, `fit.json` and `robot.xml` into a folder; returns the page's path.
 
-    Grafts go to `grafts.safetensors`, and a discovery to the top of the page. The page holds all it
-    shows and asks no network for anything. Each file is put in place whole.
-    Without viser the 3-D replay is left out, and the page says so.
+    outcome: what `fit` or `discover` returned; a discovery goes to the top of the page, grafts to
+    `grafts.safetensors`. The page holds all it shows and asks no network for anything. Each file is
+    put in place whole. Without viser the 3-D replay is left out, and the page says so.
 
     Raises GraftsimError: Matplotlib or Jinja is not installed; FileError: the folder is a file.
     """
+    discovery = outcome if isinstance(outcome, Discovery) else None
+    result = outcome.result if isinstance(outcome, Discovery) else outcome
     require("The report", "matplotlib", "jinja2")
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file; a report needs the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    numbers = result.as_json() if discovery is None else discovery.as_json()
-    text = json.dumps(numbers, indent=2, allow_nan=False) + "\n"
+    text = json.dumps(outcome.as_json(), indent=2, allow_nan=False) + "\n"
     write_atomically(folder / "fit.json", text)
     weights = _write_grafts(result, folder / "grafts.safetensors")
     lost, robot_note = _write_robot(result, folder / "robot.xml")
