@@ -19,9 +19,9 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 import numpy as np
 
 import graftsim as gs
-from graftsim.identify.calibration import Calibration, coverage, ranks, thin, uniformity
-from graftsim.identify.mixture import TRUSTED, Training
-from graftsim.identify.posterior import Chains
+from graftsim.identify.posterior.calibration import Calibration, coverage, ranks, thin, uniformity
+from graftsim.identify.posterior.nuts import Chains
+from graftsim.identify.posterior.variational_mixture import TRUSTED, Training
 from graftsim.targets import Figures
 
 NOISE, SECONDS, RATE = 0.02, 2.0, 25

@@ -26,9 +26,9 @@ import swinging
 
 import graftsim as gs
 from graftsim.compilation import cache_compilations
-from graftsim.identify.residuals import Compiled
-from graftsim.identify.tasks import Pool
-from graftsim.identify.workers import cluster_executor, local_executor
+from graftsim.identify.pool.pool import Pool
+from graftsim.identify.pool.workers import cluster_executor, local_executor
+from graftsim.identify.problem.residuals import Compiled
 from graftsim.targets import Figures
 
 SEARCH = {"starts": 128, "iterations": 15}

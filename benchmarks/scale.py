@@ -21,8 +21,8 @@ import swinging
 
 import graftsim as gs
 from graftsim.compilation import cache_compilations
-from graftsim.identify.tasks import Pool, _pickled, identity
-from graftsim.identify.workers import cluster_executor, local_executor
+from graftsim.identify.pool.pool import Pool, _pickled, identity
+from graftsim.identify.pool.workers import cluster_executor, local_executor
 from graftsim.targets import Figures
 
 TASKS, POINTS, ITERATIONS = 16, 16, 10

@@ -15,7 +15,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import numpy as np
 
 import graftsim as gs
-from graftsim.identify.search import some_minima
+from graftsim.identify.fit.global_search import some_minima
 
 DT, NOISE = 0.005, 0.005
 STIFFNESS, DAMPING = (6.0, 3.0), (0.05, 0.02)

@@ -20,8 +20,8 @@ import pictures
 from scipy.optimize import minimize
 
 import graftsim as gs
-from graftsim.identify.programs import compile_windows
-from graftsim.identify.search import local_minima, search
+from graftsim.identify.fit.global_search import local_minima, search
+from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.model.catalogue import with_leaf
 from graftsim.optim.many import minimise_many
 from graftsim.targets import Figures

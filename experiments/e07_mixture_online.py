@@ -25,8 +25,8 @@ import numpy as np
 import pictures
 
 import graftsim as gs
-from graftsim.identify.mixture import MixtureFit, Online, fit_mixture
-from graftsim.identify.posterior import nuts
+from graftsim.identify.posterior.nuts import nuts
+from graftsim.identify.posterior.variational_mixture import MixtureFit, Online, fit_mixture
 from graftsim.optim.mixture import spread_mixture
 from graftsim.targets import Figures
 

@@ -148,62 +148,62 @@ from .identify import (
 from .identify import (
     fit as fit,
 )
-from .identify.discover import (
+from .identify.discover.discover import (
     discover as discover,
 )
-from .identify.excite import (
-    Excitation as Excitation,
-)
-from .identify.excite import (
-    excite as excite,
-)
-from .identify.findings import (
+from .identify.discover.findings import (
     Discovery as Discovery,
 )
-from .identify.landscape import (
-    landscape as landscape,
-)
-from .identify.mixture import (
-    MixtureFit as MixtureFit,
-)
-from .identify.mixture import (
-    Online as Online,
-)
-from .identify.mixture import (
-    fit_mixture as fit_mixture,
-)
-from .identify.posterior import (
-    Posterior as Posterior,
-)
-from .identify.posterior import (
-    nuts as nuts,
-)
-from .identify.result import (
-    Landscape as Landscape,
-)
-from .identify.result import (
-    Trace as Trace,
-)
-from .identify.sbi_adapter import (
-    for_sbi as for_sbi,
-)
-from .identify.screen import (
+from .identify.discover.score_test import (
     Criteria as Criteria,
 )
-from .identify.sparse import (
+from .identify.discover.sparsity_path import (
     SparsePath as SparsePath,
 )
-from .identify.sparse import (
+from .identify.discover.sparsity_path import (
     sparsify as sparsify,
 )
-from .identify.tasks import (
+from .identify.evidence.landscape import (
+    landscape as landscape,
+)
+from .identify.experiment.excite import (
+    Excitation as Excitation,
+)
+from .identify.experiment.excite import (
+    excite as excite,
+)
+from .identify.pool.pool import (
     Pool as Pool,
 )
-from .identify.workers import (
+from .identify.pool.workers import (
     cluster_executor as cluster_executor,
 )
-from .identify.workers import (
+from .identify.pool.workers import (
     local_executor as local_executor,
+)
+from .identify.posterior.nuts import (
+    Posterior as Posterior,
+)
+from .identify.posterior.nuts import (
+    nuts as nuts,
+)
+from .identify.posterior.sbi_adapter import (
+    for_sbi as for_sbi,
+)
+from .identify.posterior.variational_mixture import (
+    MixtureFit as MixtureFit,
+)
+from .identify.posterior.variational_mixture import (
+    Online as Online,
+)
+from .identify.posterior.variational_mixture import (
+    fit_mixture as fit_mixture,
+)
+from .identify.results.result import (
+    Landscape as Landscape,
+)
+from .identify.results.result import (
+    Trace as Trace,
 )
 from .io.filters import (
     SavitzkyGolay as SavitzkyGolay,

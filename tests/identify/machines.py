@@ -10,8 +10,8 @@ import numpy as np
 import zoo
 from graftsim import Builder, Channel, Recording, Simulator
 from graftsim.engine import ImplicitDamping
-from graftsim.identify.parameters import Setup
-from graftsim.identify.sensors import make_sensors
+from graftsim.identify.problem.parameters import Setup
+from graftsim.identify.problem.sensors import make_sensors
 
 DT = 0.01
 # The tool frame of the cart, in its hand.

@@ -10,11 +10,11 @@ import numpy as np
 from synthetic_result import DT, pendulum, result
 
 import graftsim as gs
-from graftsim.identify.findings import Discovery, Finding
-from graftsim.identify.formula import Term
-from graftsim.identify.parameters import Group
-from graftsim.identify.result import Curve, GraftSummary
-from graftsim.identify.screen import Step
+from graftsim.identify.discover.findings import Discovery, Finding
+from graftsim.identify.discover.formula import Term
+from graftsim.identify.discover.score_test import Step
+from graftsim.identify.problem.parameters import Group
+from graftsim.identify.results.result import Curve, GraftSummary
 
 ELBOW = 'elbow <"left"> & co'
 ROWS = ("shoulder", ELBOW)

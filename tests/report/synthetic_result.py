@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from graftsim import Builder, Simulator
-from graftsim.identify.result import (
+from graftsim.identify.results.result import (
     ErrorRow,
     Iteration,
     ParameterRow,

@@ -13,7 +13,7 @@ import pytest
 from synthetic_result import history, motions, result
 
 from graftsim.errors import FileError, GraftsimError
-from graftsim.identify.result import ErrorRow, ParameterRow, Trace, WeakDirection
+from graftsim.identify.results.result import ErrorRow, ParameterRow, Trace, WeakDirection
 from graftsim.report import write_report
 from graftsim.report.curves import MAX_WINDOWS, POINTS, plots, thin
 from graftsim.report.page import render

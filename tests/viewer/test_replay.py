@@ -13,7 +13,7 @@ import pytest
 import zoo
 from graftsim import Builder, Simulator
 from graftsim.errors import GraftsimError, ModelError
-from graftsim.identify.result import Replay
+from graftsim.identify.results.result import Replay
 from graftsim.viewer import replay_html, replay_page
 from graftsim.viewer.motion import bounds, frames, motion, quaternions
 from graftsim.viewer.parts import floats, parts, planes

@@ -15,7 +15,7 @@ from graftsim.cli.tables import table_of, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator
 from graftsim.errors import FileError
-from graftsim.identify.excite import Excitation, excite
+from graftsim.identify.experiment.excite import Excitation, excite
 from graftsim.io.log_write import write_csv
 
 # Step of the plan where none is given (s).

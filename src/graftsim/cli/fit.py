@@ -34,10 +34,10 @@ from graftsim.identify import (
     SparseGroupLasso,
     fit,
 )
-from graftsim.identify.certainty import check_names
-from graftsim.identify.fit import choose_solver, stages_of, tasks_of
-from graftsim.identify.landscape import landscape
-from graftsim.identify.search import Search
+from graftsim.identify.evidence.certainty import check_names
+from graftsim.identify.evidence.landscape import landscape
+from graftsim.identify.fit.fit import choose_solver, stages_of, tasks_of
+from graftsim.identify.fit.global_search import Search
 from graftsim.report import write_report
 
 SEARCHES: dict[str, Search | Automatic | None] = {

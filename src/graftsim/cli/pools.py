@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graftsim.errors import ProblemError
-from graftsim.identify.tasks import Pool
-from graftsim.identify.workers import cluster_executor, local_executor
+from graftsim.identify.pool.pool import Pool
+from graftsim.identify.pool.workers import cluster_executor, local_executor
 
 
 def pool_of(workers: int, cluster: str, progress: Callable[[int, int], None]) -> Pool:

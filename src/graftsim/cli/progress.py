@@ -7,7 +7,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from graftsim.identify.result import Iteration
+from graftsim.identify.results.result import Iteration
 
 # Iterations that a horizon usually takes, for the estimate; the bar stretches when it takes more.
 USUAL = 12

@@ -14,9 +14,9 @@ from graftsim.contact import Complementarity, ContactLaw, LinearComplementarity,
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler
 from graftsim.engine.integrators import Integrator
 from graftsim.errors import ProblemError
-from graftsim.identify.domains import Bounds, Domain, Prior
-from graftsim.identify.parameters import Parameters, Setup, default_domain
-from graftsim.identify.sensors import make_sensors
+from graftsim.identify.problem.domains import Bounds, Domain, Prior
+from graftsim.identify.problem.parameters import Parameters, Setup, default_domain
+from graftsim.identify.problem.sensors import make_sensors
 from graftsim.io.load import load
 from graftsim.io.recording import Recording
 from graftsim.model.model import Model

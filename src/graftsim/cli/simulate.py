@@ -13,9 +13,9 @@ from graftsim.compilation import cache_compilations
 from graftsim.contact import ContactLaw, overlaps
 from graftsim.engine import Simulator, Trajectory
 from graftsim.errors import ProblemError
-from graftsim.identify.result import Replay
-from graftsim.identify.sensors import make_sensors
-from graftsim.identify.windows import cut
+from graftsim.identify.problem.sensors import make_sensors
+from graftsim.identify.problem.windows import cut
+from graftsim.identify.results.result import Replay
 from graftsim.io.log_write import write_csv
 from graftsim.io.logs import read_recording
 from graftsim.io.recording import Channel, Recording

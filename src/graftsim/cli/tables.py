@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from graftsim.identify.findings import Discovery
-from graftsim.identify.result import Result
+from graftsim.identify.discover.findings import Discovery
+from graftsim.identify.results.result import Result
 
 # Of tables that do not go to a terminal: wide enough for names to stay in one piece.
 WIDTH = 160

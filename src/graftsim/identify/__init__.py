@@ -1,18 +1,18 @@
 """Identification: from recordings and a simulator to parameters with evidence."""
 
-from graftsim.identify.bootstrap import Bootstrap
-from graftsim.identify.discover import discover
-from graftsim.identify.domains import Bounds, Domain, Positive, Prior, Unbounded
-from graftsim.identify.findings import Discovery
-from graftsim.identify.fit import fit
-from graftsim.identify.mixture import MixtureFit, Online, fit_mixture
-from graftsim.identify.parameters import Custom
-from graftsim.identify.posterior import Posterior, nuts
-from graftsim.identify.problem import Problem
-from graftsim.identify.result import Result
-from graftsim.identify.sbi_adapter import ForSBI, for_sbi
-from graftsim.identify.screen import Criteria
-from graftsim.identify.search import Automatic
+from graftsim.identify.discover.discover import discover
+from graftsim.identify.discover.findings import Discovery
+from graftsim.identify.discover.score_test import Criteria
+from graftsim.identify.evidence.bootstrap import Bootstrap
+from graftsim.identify.fit.fit import fit
+from graftsim.identify.fit.global_search import Automatic
+from graftsim.identify.posterior.nuts import Posterior, nuts
+from graftsim.identify.posterior.sbi_adapter import ForSBI, for_sbi
+from graftsim.identify.posterior.variational_mixture import MixtureFit, Online, fit_mixture
+from graftsim.identify.problem.domains import Bounds, Domain, Positive, Prior, Unbounded
+from graftsim.identify.problem.parameters import Custom
+from graftsim.identify.problem.problem import Problem
+from graftsim.identify.results.result import Result
 from graftsim.optim.archipelago import Archipelago
 from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.global_search import BasinHopping, RandomRestarts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graftsim.identify.result import Result
-from graftsim.identify.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, WITHOUT_EFFECT
+from graftsim.identify.results.result import Result
+from graftsim.identify.results.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, WITHOUT_EFFECT
 
 # Of a parameter's quantity: the motion that shows it.
 SHOWS = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.identify.lack_of_fit import LackOfFit
-from graftsim.identify.result import Profile, Result, Trace
+from graftsim.identify.problem.whiteness import LackOfFit
+from graftsim.identify.results.result import Profile, Result, Trace
 from graftsim.report import advice, figures
 from graftsim.report.figures import ACCENT, LINE, MUTED, WARM, new_figure, plain, to_svg
 from graftsim.report.landscape import picture

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from graftsim.identify.result import Trace
+from graftsim.identify.results.result import Trace
 
 POINTS = 2000
 """Most points a curve has on the page."""

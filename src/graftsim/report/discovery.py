@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.graft.bound import BoundGrafts
-from graftsim.identify.findings import Discovery, Finding
-from graftsim.identify.formula import Term
-from graftsim.identify.parameters import Group
-from graftsim.identify.result import QUANTILE, Curve
-from graftsim.identify.screen import Step
+from graftsim.identify.discover.findings import Discovery, Finding
+from graftsim.identify.discover.formula import Term
+from graftsim.identify.discover.score_test import Step
+from graftsim.identify.problem.parameters import Group
+from graftsim.identify.results.result import QUANTILE, Curve
 from graftsim.report import learned, scores
 from graftsim.report.numbers import NONE, decimal, percent, places_for, rounded, unit
 from graftsim.report.words import Headline, headline

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from graftsim.identify.result import Iteration
+from graftsim.identify.results.result import Iteration
 from graftsim.report.numbers import decimal, rounded
 
 INK, MUTED, LINE, ACCENT, WARM = "#010203", "#020304", "#030405", "#040506", "#050607"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.identify.result import ErrorRow, GraftSummary, Result
+from graftsim.identify.results.result import ErrorRow, GraftSummary, Result
 from graftsim.report import learned
 from graftsim.report.numbers import NONE, percent, rounded, times, unit
 from graftsim.report.words import SAME, mean_ratio, ratio

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graftsim.identify.result import Landscape
+from graftsim.identify.results.result import Landscape
 from graftsim.report.figures import ACCENT, COLOURS, INK, WARM, new_figure, plain, to_svg
 
 PAPER = {"--fg": "#1d2430", "--muted": "#5b6472", "--line": "#d5dae1",

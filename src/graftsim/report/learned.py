@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.identify.result import Curve, GraftSummary
+from graftsim.identify.results.result import Curve, GraftSummary
 from graftsim.report.figures import ACCENT, LINE, WARM, new_figure, plain, to_svg
 from graftsim.report.numbers import rounded, unit
 

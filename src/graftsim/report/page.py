@@ -12,8 +12,8 @@ import jax
 import numpy as np
 
 from graftsim._version import __version__
-from graftsim.identify.findings import Discovery
-from graftsim.identify.result import Result
+from graftsim.identify.discover.findings import Discovery
+from graftsim.identify.results.result import Result
 from graftsim.report import certainty, curves, discovery, figures, grafts, series, tables
 from graftsim.report.numbers import duration, times
 from graftsim.report.words import KNOWN, headline, relative

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graftsim.identify.findings import Discovery
+from graftsim.identify.discover.findings import Discovery
 from graftsim.report.figures import ACCENT, INK, LINE, WARM, new_figure, plain, to_svg
 from graftsim.report.numbers import THIN, percent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from graftsim.identify.result import ErrorRow, Iteration, ParameterRow, WeakDirection
+from graftsim.identify.results.result import ErrorRow, Iteration, ParameterRow, WeakDirection
 from graftsim.report.numbers import (
     NONE,
     decimal,

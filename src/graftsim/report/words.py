@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from graftsim.identify.result import ErrorRow, ParameterRow, Result
+from graftsim.identify.results.result import ErrorRow, ParameterRow, Result
 from graftsim.report.numbers import decimal, duration, percent, places_for, rounded, times, unit
 
 SAME = 1.05

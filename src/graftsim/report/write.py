@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graftsim.errors import FileError, GraftsimError
-from graftsim.identify.findings import Discovery
-from graftsim.identify.result import Result
+from graftsim.identify.discover.findings import Discovery
+from graftsim.identify.results.result import Result
 from graftsim.report.page import Extras, render
 from graftsim.viewer.files import write_atomically
 from graftsim.viewer.libraries import require

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftsim.errors import GraftsimError, ModelError
-from graftsim.identify.result import Replay
+from graftsim.identify.results.result import Replay
 from graftsim.model.model import Model
 from graftsim.viewer.files import write_atomically
 from graftsim.viewer.libraries import require

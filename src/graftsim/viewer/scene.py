@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.identify.result import Replay
+from graftsim.identify.results.result import Replay
 from graftsim.io.poses import matrix
 from graftsim.model.model import Model
 from graftsim.viewer.motion import Motion, bounds, frames, motion

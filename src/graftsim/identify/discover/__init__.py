@@ -1,0 +1,1 @@
+"""Finding the missing effect: score tests, formulas, sparsity."""

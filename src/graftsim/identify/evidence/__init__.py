@@ -1,0 +1,1 @@
+"""How far to trust a fit: errors by recording, intervals, profiles, bootstrap, landscapes."""

@@ -1,0 +1,109 @@
+"""How well a fit's numbers are known: covariance, recordings compared, bootstrap, profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from graftsim.errors import ProblemError, suggest
+from graftsim.identify.evidence.bootstrap import Bootstrap, Resampled, bootstrap
+from graftsim.identify.evidence.profile_likelihood import Profile, profile
+from graftsim.identify.pool.pool import Pool
+from graftsim.identify.problem.problem import Problem
+from graftsim.identify.results import information
+from graftsim.identify.results.between_recordings import Spread, between_recordings
+from graftsim.identify.results.result import ParameterRow, WeakDirection
+from graftsim.identify.results.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, parameter_rows
+from graftsim.identify.runs.failures import Part
+from graftsim.optim.least_squares import Point
+
+# Instead of a name: every parameter that is weak, or not identifiable.
+WEAK = "weak"
+
+
+class Certainty(NamedTuple):
+    """All that is known about the numbers of a fit."""
+
+    info: information.Information
+    rows: tuple[ParameterRow, ...]
+    weak: tuple[WeakDirection, ...]
+    spread: Spread | None
+    resampled: Resampled | None
+    profiles: tuple[Profile, ...]
+
+
+def certainty(
+    problem: Problem,
+    part: Part,
+    point: Point,
+    resample: Bootstrap | None = None,
+    profiled: Sequence[str] = (),
+    pool: Pool | None = None,
+) -> Certainty:
+    """What the windows say about theta at the end of a fit; replicas run on a pool."""
+    p, theta, windows, compiled = problem.parameters, point.theta, part.windows, part.compiled
+    r, J_t, J_l = compiled.jacobian(theta, point.local)
+    bounds = problem.bounds_of(theta)
+    gradient = np.einsum("wmp,wm->p", J_t, r)
+    held = ((theta <= p.lower) & (gradient >= 0)) | ((theta >= p.upper) & (gradient <= 0))
+    held |= ~J_t.any((0, 1))
+    info = information.information(
+        r, J_t, J_l, theta, point.local, bounds, held, problem.layouts(windows)
+    )
+    size = np.maximum(np.abs(theta), np.abs(p.start))
+    size = np.where(size > 0, size, 1.0)
+    weak = information.weak_directions(p.names, theta, size, info, held | ~p.physical)
+    own = np.flatnonzero(p.physical & ~held)
+    spread = between_recordings(
+        [p.names[i] for i in own], windows.recording, r, J_t[..., own], J_l, theta[own],
+        point.local, bounds.only(own), np.sqrt(np.diag(info.covariance)[own]), info.variance_ratio,
+    )  # fmt: skip
+    rows = parameter_rows(problem, theta, info, held, spread)
+    resampled = None
+    if resample is not None:
+        resampled = bootstrap(problem, part, point, resample, pool or Pool())
+        rows = _from_replicas(problem, rows, resampled)
+    profiles = tuple(
+        profile(problem, compiled, point, info.covariance, i, max(info.lack.widened, 1.0))
+        for i in _chosen(problem, rows, profiled)
+    )
+    return Certainty(info, rows, weak, spread, resampled, profiles)
+
+
+def check_names(problem: Problem, names: Sequence[str], what: str = "profile") -> None:
+    """Raises ProblemError: a profile (or `what`) of what is not a parameter of the fit."""
+    known = np.array(problem.parameters.names)[problem.parameters.physical].tolist()
+    for name in names:
+        if name != WEAK and name not in known:
+            raise ProblemError(f"{what} of '{name}'. {suggest(name, (WEAK, *known))}")
+
+
+def _chosen(problem: Problem, rows: Sequence[ParameterRow], profiled: Sequence[str]) -> list[int]:
+    names = list(problem.parameters.names)
+    wanted = [n for n in profiled if n != WEAK]
+    if WEAK in profiled:
+        wanted += [r.name for r in rows if r.status in (WEAKLY, UNIDENTIFIABLE, FROM_PRIOR)]
+    return [names.index(n) for n in dict.fromkeys(wanted)]
+
+
+def _from_replicas(
+    problem: Problem, rows: Sequence[ParameterRow], resampled: Resampled
+) -> tuple[ParameterRow, ...]:
+    """Rows with the intervals of the replicas, which tell something of parameters on bounds too.
+
+    A refit does not move along what the data do not know, so there its interval only adds.
+    """
+    std = resampled.std()
+    found = []
+    physical = np.flatnonzero(problem.parameters.physical).tolist()
+    for i, row in zip(physical, rows, strict=True):
+        low, high = resampled.interval(i)
+        spread = float(std[i])
+        if row.status in (WEAKLY, UNIDENTIFIABLE, FROM_PRIOR):
+            low, high = min(low, row.low), max(high, row.high)
+            spread = max(spread, row.std)
+        found.append(replace(row, std=spread, low=low, high=high))
+    return tuple(found)

@@ -1,0 +1,403 @@
+"""Judgement: errors before and after, on windows that were fitted and on windows that were not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from graftsim.engine.backend import common_patterns
+from graftsim.engine.integrators import RungeKutta4
+from graftsim.errors import ModelError
+from graftsim.identify.evidence.certainty import Certainty
+from graftsim.identify.problem import residuals
+from graftsim.identify.problem.parameters import Setup
+from graftsim.identify.problem.problem import Problem
+from graftsim.identify.problem.sensors import mismatch, unit
+from graftsim.identify.problem.windows import Windows, unmeasured
+from graftsim.identify.results.between_recordings import Spread, disagree
+from graftsim.identify.results.result import ErrorRow, ParameterRow, Replay, Trace
+from graftsim.identify.results.verdicts import ON_BOUND, WITHOUT_EFFECT
+from graftsim.model import checks
+from graftsim.model.model import Model
+from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
+
+# Iterations for the initial states of windows that the fit has not seen.
+LOCAL_ITERATIONS = 15
+REPLAYS = 3
+# So many times the sensor noise halving the step may change, before it is worth saying.
+STEP_ERROR = 1.0
+# Fewer blocks than this say little about how blocks vary.
+FEW_BLOCKS = 10
+
+
+class Judged(NamedTuple):
+    """Errors, traces and replays of a fit, what half the step changes in units of the noise, and
+    errors from the start to the fit without grafts.
+    """
+
+    errors: tuple[ErrorRow, ...]
+    traces: tuple[Trace, ...]
+    replays: tuple[Replay, ...]
+    step_error: float
+    physics: tuple[ErrorRow, ...] = ()
+
+
+class _Run(NamedTuple):
+    """Readings per sensor [w, n, d], mismatches [w, n, r] and positions [w, t, nq]."""
+
+    read: list[np.ndarray]
+    error: list[np.ndarray]
+    q: np.ndarray
+
+
+def judge(
+    problem: Problem,
+    fitted: Setup,
+    train: Windows,
+    train_local: np.ndarray,
+    physics: Setup | None = None,
+) -> Judged:
+    """Simulate all windows with the start and the fitted model, each from its best initial states.
+
+    Initial states of held-out windows see only their first half; their error is of the second.
+    """
+    held = problem.windows(problem.heldout, problem.horizons[-1]) if problem.heldout else None
+    windows = train if held is None else _join(train, held)
+    is_held = np.arange(len(windows)) >= len(train)
+    seen = [_first_half(t, windows.steps * problem.dt, is_held) for t in windows.time]
+    runner = _Runner(problem, fitted, windows, seen)
+    guess = np.zeros((len(windows), problem.nlocal))
+    before = runner.run(problem.setup, runner.initial(problem.setup, guess))
+    guess[: len(train)] = train_local
+    local = runner.initial(fitted, guess)
+    after = runner.run(fitted, local)
+
+    def errors_of(before: _Run, after: _Run) -> tuple[ErrorRow, ...]:
+        return _errors(problem, windows, seen, is_held, before, after)
+
+    alone: tuple[ErrorRow, ...] = ()
+    if physics is not None:
+        alone = errors_of(before, runner.run(physics, runner.initial(physics, guess)))
+    traces = _traces(problem, windows, is_held, before, after)
+    replays = _replays(problem, windows, is_held, after)
+    step_error = _step_error(fitted, runner, local, after)
+    return Judged(errors_of(before, after), traces, replays, step_error, alone)
+
+
+def _errors(
+    problem: Problem,
+    windows: Windows,
+    seen: list[np.ndarray],
+    is_held: np.ndarray,
+    before: _Run,
+    after: _Run,
+) -> tuple[ErrorRow, ...]:
+    errors = []
+    for i, spec in enumerate(problem.setup.sensors.specs):
+        mask = windows.mask[i]
+        judged = np.where(is_held[:, None], mask & ~seen[i], mask)
+
+        def rms(run: _Run, rows: np.ndarray, i: int = i, judged: np.ndarray = judged) -> float:
+            values = run.error[i][rows][judged[rows]]
+            return float(np.sqrt(np.mean(np.sum(values**2, -1)))) if values.size else float("nan")
+
+        errors.append(
+            ErrorRow(
+                spec.channel,
+                unit(problem.simulator.model, spec),
+                rms(before, ~is_held),
+                rms(after, ~is_held),
+                rms(before, is_held),
+                rms(after, is_held),
+            )
+        )
+    return tuple(errors)
+
+
+def _step_error(fitted: Setup, runner: _Runner, local: np.ndarray, after: _Run) -> float:
+    """RMS change of the residuals when the integrator's step is halved, in units of the noise.
+
+    A fit adjusts its parameters to the errors of a coarse step; this says how large they are. As
+    many steps of half the length reach the middle of each window, so the program of `runner` serves
+    as it is; `local` and `after` are its initial states and its errors. Zero for RK4, whose error
+    is far below any sensor's, and with networks that remember, for which a step is a unit of time.
+    """
+    simulator = fitted.simulator
+    remembers = simulator.grafts is not None and simulator.grafts.memory()
+    if isinstance(simulator.integrator, RungeKutta4) or remembers:
+        return 0.0
+    data, steps = runner.data, runner.data.controls.shape[1]
+    middle = float(simulator.dt) * (steps // 2)
+    held_twice = jnp.repeat(data.controls, 2, axis=1)[:, :steps]
+    finer = replace(simulator, dt=simulator.dt / 2)
+    fine = runner.run(Setup(finer, fitted.sensors), local, data._replace(controls=held_twice))
+    changes = [
+        ((b - a) * np.asarray(weight))[np.asarray(time) <= middle]
+        for a, b, weight, time in zip(after.error, fine.error, data.weight, data.time, strict=True)
+    ]
+    change = np.concatenate([c.ravel() for c in changes])
+    change = change[np.isfinite(change) & (change != 0)]
+    return float(np.sqrt(np.mean(change**2))) if change.size else 0.0
+
+
+def _on_kernels(
+    f: Callable[..., Any], problem: Problem, fitted: Setup, data: residuals.Data
+) -> Callable[..., Any]:
+    """f(kernel, setup, local, window) for the start and the fitted model, on kernels if it can."""
+    local = jnp.zeros(problem.nlocal, problem.simulator.dt.dtype)
+    window = jax.tree.map(lambda x: x[0], data)
+    known = [
+        *common_patterns(problem.setup, fitted),
+        *(None for _ in jax.tree.leaves((local, window))),
+    ]
+    found = residuals.on_kernels(partial(f, True), problem.setup, local, window, known=known)
+    return found or partial(f, False)
+
+
+class _Runner:
+    """Compiled once, used for the start and the fitted model."""
+
+    def __init__(
+        self, problem: Problem, fitted: Setup, windows: Windows, seen: list[np.ndarray]
+    ) -> None:
+        self.problem, self.dtype = problem, problem.simulator.dt.dtype
+        self.data = residuals.as_data(windows, problem.sigma, self.dtype)
+        self.seen_data = self.data._replace(
+            weight=tuple(
+                w * jnp.asarray(s[..., None], self.dtype)
+                for w, s in zip(self.data.weight, seen, strict=True)
+            )
+        )
+        width = problem.huber_width
+
+        def predict_one(kernel: bool, setup: Setup, local: Any, w: residuals.Data) -> Any:
+            trajectory = residuals.simulate(setup, w, local, kernel=kernel)
+            read = residuals.read_along(setup, w, trajectory, kernel=kernel)
+            specs = setup.sensors.specs
+            error = [mismatch(s, r, v) for s, r, v in zip(specs, read, w.value, strict=True)]
+            return read, error, trajectory.q
+
+        predicted = _on_kernels(predict_one, problem, fitted, self.data)
+
+        def residual(setup: Setup, local: Any, w: residuals.Data) -> Any:
+            return residuals.whiten(predicted(setup, local, w)[1], w, width)
+
+        def jacobian(setup: Setup, local: Any, data: residuals.Data) -> Any:
+            def f(_: Any, l: Any, w: residuals.Data) -> Any:
+                return residual(setup, l, w)
+
+            nothing = jnp.zeros(0, self.dtype), jnp.zeros((0, 0), self.dtype)
+            r, _, J = residuals.derivatives(f, nothing[0], local, data, nothing[1])
+            return r, J
+
+        def predict(setup: Setup, local: Any, data: residuals.Data) -> Any:
+            return jax.vmap(predicted, (None, 0, 0))(setup, local, data)
+
+        self._jacobian, self._predict = jax.jit(jacobian), jax.jit(predict)
+
+    def initial(self, setup: Setup, guess: np.ndarray) -> np.ndarray:
+        """Displacements of the initial states that fit what may be seen of each window."""
+        if not guess.shape[1]:
+            return guess
+        w = guess.shape[0]
+        nothing = np.zeros((w, 1, 0))
+
+        def jacobian(theta: np.ndarray, local: np.ndarray) -> Any:
+            r, J = self._jacobian(setup, jnp.asarray(local, self.dtype), self.seen_data)
+            r, J = np.array(r, float), np.array(J, float)
+            # A window that leaves the finite numbers keeps its measured state.
+            lost = ~(np.isfinite(r).all(1) & np.isfinite(J).all((1, 2)))
+            r[lost], J[lost] = 0.0, 0.0
+            return r, np.broadcast_to(nothing, (w, r.shape[1], 0)), J
+
+        empty = np.zeros(0)
+        bounds = Bounded(empty, empty, empty, np.ones(0), self.problem.local_std)
+        point = levenberg_marquardt(
+            lambda t, l: jacobian(t, l)[0],
+            jacobian,
+            Point(empty, guess, np.inf, 1e-3),
+            bounds,
+            LevenbergMarquardt(iterations=LOCAL_ITERATIONS, cost_tolerance=1e-4),
+        )
+        return point.local
+
+    def run(self, setup: Setup, local: np.ndarray, data: residuals.Data | None = None) -> _Run:
+        """Simulate every window, or those of other `data` of the same form."""
+        data = self.data if data is None else data
+        read, error, q = self._predict(setup, jnp.asarray(local, self.dtype), data)
+        return _Run([np.asarray(x) for x in read], [np.asarray(e) for e in error], np.asarray(q))
+
+
+def _first_half(time: np.ndarray, length: float, is_held: np.ndarray) -> np.ndarray:
+    """Samples that initial states may see: all of a fitted window, half of a held-out one."""
+    return np.where(is_held[:, None], time <= length / 2, True)
+
+
+def _join(a: Windows, b: Windows) -> Windows:
+    """Two sets of windows in one, samples padded to the same number."""
+
+    def pad(x: np.ndarray, n: int) -> np.ndarray:
+        extra = n - x.shape[1]
+        width = [(0, 0), (0, extra)] + [(0, 0)] * (x.ndim - 2)
+        mode = "constant" if x.dtype == bool else "edge"
+        return np.pad(x, width, mode=mode) if extra else x  # type: ignore[call-overload]
+
+    def both(xs: tuple[np.ndarray, ...], ys: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        out = []
+        for x, y in zip(xs, ys, strict=True):
+            n = max(x.shape[1], y.shape[1])
+            out.append(np.concatenate([pad(x, n), pad(y, n)]))
+        return tuple(out)
+
+    return Windows(
+        a.recording + b.recording,
+        np.concatenate([a.start, b.start]),
+        np.concatenate([a.controls, b.controls]),
+        np.concatenate([a.q0, b.q0]),
+        np.concatenate([a.qd0, b.qd0]),
+        both(a.time, b.time),
+        both(a.value, b.value),
+        both(a.mask, b.mask),
+    )
+
+
+def _traces(
+    problem: Problem, windows: Windows, is_held: np.ndarray, before: _Run, after: _Run
+) -> tuple[Trace, ...]:
+    traces = []
+    for i, spec in enumerate(problem.setup.sensors.specs):
+        # Of a pose, the position is what a curve can show.
+        width = 3 if spec.kind == "link.pose" else None
+        for w in range(len(windows)):
+            mask = windows.mask[i][w]
+            if not mask.any():
+                continue
+            traces.append(
+                Trace(
+                    windows.recording[w],
+                    spec.channel,
+                    unit(problem.simulator.model, spec).split(",")[0],
+                    bool(is_held[w]),
+                    w,
+                    windows.start[w] + windows.time[i][w][mask],
+                    windows.value[i][w][mask][:, :width],
+                    before.read[i][w][mask][:, :width],
+                    after.read[i][w][mask][:, :width],
+                )
+            )
+    return tuple(traces)
+
+
+def _replays(
+    problem: Problem, windows: Windows, is_held: np.ndarray, after: _Run
+) -> tuple[Replay, ...]:
+    """A few windows to look at in three dimensions: held-out ones first."""
+    tree = problem.simulator.model.tree
+    by_name = {r.name: r for r in (*problem.heldout, *problem.recordings)}
+    chosen = [*np.flatnonzero(is_held)[:REPLAYS], *np.flatnonzero(~is_held)[:REPLAYS]]
+    out = []
+    for w in chosen:
+        recording = by_name[windows.recording[w]]
+        time = problem.dt * np.arange(windows.steps + 1)
+        measured = None
+        if not unmeasured(problem.simulator.model, recording) and tree.nq == tree.nv:
+            at = windows.start[w] + time
+            columns = [recording[f"joint.q[{d}]"] for d in tree.dofs]
+            measured = np.stack([np.interp(at, c.time, c.values[:, 0]) for c in columns], -1)
+        kind = "held out" if is_held[w] else "fitted"
+        name = f"{windows.recording[w]} at {windows.start[w]:.2f} s ({kind})"
+        out.append(Replay(name, time, measured, after.q[w]))
+    return tuple(out)
+
+
+def warnings(
+    problem: Problem,
+    point: Point,
+    known: Certainty,
+    judged: Judged,
+    fitted: Model,
+) -> tuple[str, ...]:
+    """What a careful engineer would say about this fit, in sentences."""
+    info, rows = known.info, known.rows
+    said: list[str] = []
+    if point.outcome == "iteration limit":
+        said.append("The solver reached its limit of iterations before it converged.")
+    if point.outcome in ("stalled", "non-finite"):
+        said.append(f"The solver ended as '{point.outcome}': these numbers are not a minimum.")
+    if not np.isfinite(info.S).all():
+        said.append(
+            "Derivatives overflow at these numbers, so there are no intervals: shorten the windows "
+            "or the step."
+        )
+    if info.lack.verdict == "clear":
+        said.append(info.lack.text)
+    if known.spread is not None:
+        said += _disagreements(known.spread, rows)
+    drawn = known.resampled
+    if drawn is not None and drawn.lost:
+        said.append(f"{drawn.lost} replicas of the bootstrap could not be simulated.")
+    if drawn is not None and drawn.blocks < FEW_BLOCKS:
+        said.append(f"The bootstrap drew from {drawn.blocks} blocks only: its intervals are rough.")
+    law = problem.simulator.contact
+    impulsive = law is not None and law.impulsive
+    if judged.step_error > STEP_ERROR:
+        said.append(
+            f"Halving the integrator's step changes the readings by {judged.step_error:.1f} times "
+            "the sensor noise, and the parameters absorb that. Use more substeps"
+            f"{'' if impulsive else ', or rk4'}."
+        )
+    said += _impossible(fitted)
+    for row in rows:
+        if row.status == ON_BOUND:
+            said.append(f"{row.name} ended on its bound, {row.value:.6g} {row.unit}.")
+        elif row.status == WITHOUT_EFFECT:
+            said.append(f"{row.name} has no effect at the solution.")
+    for e in judged.errors:
+        if np.isfinite(e.heldout_after) and not e.heldout_after <= 1.02 * e.heldout_before:
+            said.append(
+                f"{e.channel}: the held-out error rose "
+                f"({e.heldout_before:.3g} to {e.heldout_after:.3g} {e.unit})."
+            )
+        elif np.isfinite(e.heldout_after) and e.heldout_after > 3 * e.train_after:
+            said.append(
+                f"{e.channel}: the held-out error is {e.heldout_after / e.train_after:.1f} times "
+                "the fitted one; the model may not carry over."
+            )
+    for recording in problem.recordings:
+        # Columns that nobody asked for are no reason to doubt a fit; repairs are.
+        kept = [n for n in recording.notes if not n.startswith("columns not read")]
+        said += [f"{recording.name}: {note}" for note in kept]
+    return tuple(dict.fromkeys(said))
+
+
+def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
+    """Parameters of which recordings tell different things."""
+    by_name = {row.name: row for row in rows}
+    free = [by_name[name] for name in spread.parameters]
+    return [
+        f"{row.name} differs between recordings, by ±{row.between:.2g} {row.unit} (one standard "
+        f"deviation; chance alone: p = {p:.1g}). Its interval is that of their mean."
+        for row, p, differ in zip(free, spread.p, disagree(spread), strict=True)
+        if differ
+    ]
+
+
+def _impossible(model: Model) -> list[str]:
+    """Links whose fitted inertia no body has."""
+    said = []
+    mass, inertia = np.asarray(model.link.mass), np.asarray(model.link.inertia)
+    for i, name in enumerate(model.tree.links):
+        try:
+            checks.body(float(mass[i]), inertia[i], name)
+        except ModelError as error:
+            said.append(
+                f"{error} Free link.inertial[{name}], which stays possible, or tie components: "
+                f"'link.inertia[{name}].xx,yy' shared."
+            )
+    return said

@@ -1,0 +1,1 @@
+"""The fit: local solver, global search, growing windows."""

@@ -1,0 +1,1 @@
+"""Tasks on many workers, and files that survive being killed."""

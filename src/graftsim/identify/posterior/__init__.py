@@ -1,0 +1,1 @@
+"""Distributions over parameters: NUTS, mixtures, their calibration."""

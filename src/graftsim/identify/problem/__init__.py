@@ -1,0 +1,1 @@
+"""The problem: measurements, what is free, windows, residuals and their noise."""

@@ -1,0 +1,310 @@
+"""Cutting recordings into windows: controls on the simulator's grid, samples on their own clocks.
+
+A window is a stretch of `horizon` seconds that is simulated from an initial state of its own
+(multiple shooting). All windows of a set have the same number of steps, so they run side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+
+from graftsim.errors import ProblemError, suggest
+from graftsim.identify.problem.sensors import Sensors
+from graftsim.io.recording import Channel, Recording
+from graftsim.model.model import Model
+from graftsim.spatial import rotation
+
+# Initial velocities come from a parabola through the samples this close to the window's start.
+START_SAMPLES = 4
+START_SECONDS = 0.01
+
+InitialState = Callable[[Recording, float], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows side by side. Of sensor s: time[s] [w, n], value[s] [w, n, d], mask[s] [w, n]."""
+
+    recording: tuple[str, ...]
+    start: np.ndarray
+    controls: np.ndarray
+    q0: np.ndarray
+    qd0: np.ndarray
+    time: tuple[np.ndarray, ...]
+    value: tuple[np.ndarray, ...]
+    mask: tuple[np.ndarray, ...]
+
+    def __len__(self) -> int:
+        return len(self.recording)
+
+    def only(self, rows: np.ndarray) -> Windows:
+        """Some of them, by index [k]."""
+        return Windows(
+            tuple(self.recording[i] for i in rows),
+            self.start[rows],
+            self.controls[rows],
+            self.q0[rows],
+            self.qd0[rows],
+            tuple(t[rows] for t in self.time),
+            tuple(v[rows] for v in self.value),
+            tuple(m[rows] for m in self.mask),
+        )
+
+    @property
+    def steps(self) -> int:
+        """Simulation steps in a window."""
+        return self.controls.shape[1]
+
+
+def control_channels(model: Model, recordings: Sequence[Recording]) -> tuple[str, ...]:
+    """Channels that drive the simulation: `control[...]`, else measured torques `joint.tau[...]`.
+
+    Raises ProblemError: a channel that no actuator takes.
+    """
+    names = dict.fromkeys(n for r in recordings for n in r.names)
+    controls = [n for n in names if n.startswith("control[")]
+    if controls:
+        for name in controls:
+            label = name[len("control[") : -1]
+            if label not in model.actuator.names:
+                known = suggest(label, model.actuator.names)
+                raise ProblemError(f"Channel {name}: no actuator of that name. {known}")
+        return tuple(controls)
+    torques = [n for n in names if n.startswith("joint.tau[")]
+    for name in torques:
+        _torque_actuator(model, name[len("joint.tau[") : -1])
+    return tuple(torques)
+
+
+def _torque_actuator(model: Model, label: str) -> int:
+    a = model.actuator
+    for i, (dof, kind) in enumerate(zip(a.dof, a.kinds, strict=True)):
+        if model.tree.dofs[dof] == label and kind == "torque":
+            return i
+    raise ProblemError(
+        f"Channel joint.tau[{label}] would drive the simulation, but no torque actuator acts on "
+        f"'{label}'. {suggest(label, [model.tree.dofs[d] for d in a.dof])}"
+    )
+
+
+def cut(
+    model: Model,
+    sensors: Sensors,
+    recordings: Sequence[Recording],
+    *,
+    dt: float,
+    horizon: float,
+    stride: float | None = None,
+    initial: InitialState | None = None,
+    limit: int | None = None,
+    once: bool = False,
+) -> Windows:
+    """Windows of `horizon` s from every recording, one after the other (or every `stride` s).
+
+    Stretches with a gap in a sensor or control are left out. `initial` gives (q, qd) at a time;
+    by default they are measured: see `measured_state`. With more than `limit` windows, an even
+    selection is kept. `once` leaves the sample on which the next window starts to that window:
+    where initial states are fitted, counting it in both makes intervals too narrow.
+
+    Raises ProblemError when no window fits.
+    """
+    steps = max(round(horizon / dt), 1)
+    length = steps * dt
+    driving = control_channels(model, recordings)
+    found: list[tuple[Recording, float]] = []
+    for recording in recordings:
+        channels = [s.channel for s in sensors.specs if s.channel in recording]
+        channels += [c for c in driving if c in recording]
+        clock = recording[channels[0]].time if channels else np.zeros(0)
+        found += [
+            (recording, t)
+            for t in _starts(clock, length, stride or length)
+            if all(_covers(recording[c], t, t + length) for c in channels)
+        ]
+    if not found:
+        longest = max(r.overlap[1] - r.overlap[0] for r in recordings)
+        raise ProblemError(
+            f"No window of {length:g} s without a gap fits into the recordings (longest stretch in "
+            f"which all channels have samples: {longest:.3g} s). Choose a shorter horizon."
+        )
+    if limit is not None and len(found) > limit:
+        found = [
+            found[i] for i in np.unique(np.linspace(0, len(found) - 1, limit).round().astype(int))
+        ]
+    state = initial or (lambda r, t: measured_state(model, r, t))
+    states = [state(r, t) for r, t in found]
+    followed = [
+        once and a is b and abs(t + length - u) <= 1e-6 * length
+        for (a, t), (b, u) in zip(found, [*found[1:], found[0]], strict=True)
+    ]
+    samples = [_samples(s.channel, found, length, followed) for s in sensors.specs]
+    return Windows(
+        recording=tuple(r.name for r, _ in found),
+        start=np.array([t for _, t in found]),
+        controls=np.stack([_controls(model, r, driving, t, dt, steps) for r, t in found]),
+        q0=np.stack([np.asarray(q, float) for q, _ in states]),
+        qd0=np.stack([np.asarray(v, float) for _, v in states]),
+        time=tuple(t for t, _, _ in samples),
+        value=tuple(v for _, v, _ in samples),
+        mask=tuple(m for _, _, m in samples),
+    )
+
+
+def _starts(clock: np.ndarray, length: float, stride: float) -> list[float]:
+    """Sample times at least `stride` apart from which a whole window fits."""
+    slack = 1e-6 * length
+    starts, next_at = [], -np.inf
+    for t in clock:
+        if t >= next_at - slack and t + length <= clock[-1] + slack:
+            starts.append(float(t))
+            next_at = t + stride
+    return starts
+
+
+def _covers(channel: Channel, start: float, end: float) -> bool:
+    slack = max(1.5 * channel.interval, 1e-9) if len(channel.time) > 1 else 0.0
+    if channel.time[0] > start + slack or channel.time[-1] < end - slack:
+        return False
+    return not any(a < end - 1e-9 and b > start + 1e-9 for a, b in channel.gaps())
+
+
+def _samples(
+    name: str, found: list[tuple[Recording, float]], length: float, followed: list[bool]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times from the window's start [w, n], values [w, n, d] and mask of real samples [w, n].
+
+    The end of a window is in it, unless it is `followed` by one that starts there.
+    """
+    picked, width = [], 1
+    for (recording, t), open_end in zip(found, followed, strict=True):
+        if name not in recording:
+            picked.append((np.zeros(0), np.zeros((0, 1))))
+            continue
+        channel = recording[name]
+        slack = 1e-3 * channel.interval if len(channel.time) > 1 else 1e-9
+        end = t + length - slack if open_end else t + length + slack
+        inside = (channel.time >= t - slack) & (channel.time <= end)
+        picked.append((channel.time[inside] - t, channel.values[inside]))
+        width = channel.width
+    n = max(len(time) for time, _ in picked)
+    shape = (len(found), n)
+    time, value, mask = np.zeros(shape), np.zeros((*shape, width)), np.zeros(shape, bool)
+    for i, (t, v) in enumerate(picked):
+        time[i, : len(t)], value[i, : len(t)], mask[i, : len(t)] = np.clip(t, 0, length), v, True
+        # Padding repeats a real sample, so that readings there stay harmless before the mask.
+        if 0 < len(t) < n:
+            value[i, len(t) :] = v[-1]
+    if name.startswith("link.pose"):
+        value[~mask] = np.array([0, 0, 0, 1, 0, 0, 0.0])
+    return time, value, mask
+
+
+def _controls(
+    model: Model, recording: Recording, driving: tuple[str, ...], t: float, dt: float, steps: int
+) -> np.ndarray:
+    """Commands [steps, nu]: each step's mean of what was held, or the torque measured midway."""
+    a = model.actuator
+    out = np.zeros((steps, a.nu))
+    begin = t + dt * np.arange(steps)
+    for name in driving:
+        if name not in recording:
+            continue
+        channel = recording[name]
+        if name.startswith("control["):
+            column = a.names.index(name[len("control[") : -1])
+            out[:, column] = _held(channel, t + dt * np.arange(steps + 1))
+        else:
+            column = _torque_actuator(model, name[len("joint.tau[") : -1])
+            torque = np.interp(begin + dt / 2, channel.time, channel.values[:, 0])
+            out[:, column] = torque / float(a.gear[column] * a.gain[column])
+    return out
+
+
+def _held(channel: Channel, edges: np.ndarray) -> np.ndarray:
+    """Mean of a command between edges [n + 1]; each value holds until the next is sent.
+
+    The mean, because a log's clock and the steps need not meet: taking the value at the start of a
+    step would shift the command by up to a step, and a delay or damping with it.
+    """
+    first = max(int(np.searchsorted(channel.time, edges[0], side="right")) - 1, 0)
+    time, values = channel.time[first:] - edges[0], channel.values[first:, 0]
+    at = edges - edges[0]
+    area = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(time))])
+    last = np.clip(np.searchsorted(time, at, side="right") - 1, 0, None)
+    return np.diff(area[last] + values[last] * (at - time[last])) / np.diff(at)
+
+
+def measured_state(model: Model, recording: Recording, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """Joint positions and velocities at t from joint channels and the pose of a free root.
+
+    Velocities without a channel come from a parabola through the nearby positions. What is not
+    measured starts at zero.
+    """
+    tree = model.tree
+    q, qd = tree.neutral.copy(), np.zeros(tree.nv)
+    for i, kind in enumerate(tree.joint_types):
+        for row, v_row in enumerate(tree.v_index[i]):
+            label = tree.dofs[v_row]
+            if kind.nq == kind.nv and f"joint.q[{label}]" in recording:
+                value, rate = _local_fit(recording[f"joint.q[{label}]"], t)
+                q[tree.q_index[i][row]], qd[v_row] = value[0], rate[0]
+            if f"joint.qd[{label}]" in recording:
+                qd[v_row] = _local_fit(recording[f"joint.qd[{label}]"], t)[0][0]
+        name = f"link.pose[{tree.links[i]}]"
+        if kind.name == "free" and name in recording:
+            q[tree.q_index[i]], qd[tree.v_index[i]] = _free_state(recording[name], t)
+    return q, qd
+
+
+def unmeasured(model: Model, recording: Recording) -> list[str]:
+    """Degrees of freedom that no channel of the recording measures directly."""
+    tree = model.tree
+    missing = []
+    for i, kind in enumerate(tree.joint_types):
+        posed = kind.name == "free" and f"link.pose[{tree.links[i]}]" in recording
+        missing += [
+            tree.dofs[v]
+            for v in tree.v_index[i]
+            if not posed and f"joint.q[{tree.dofs[v]}]" not in recording
+        ]
+    return missing
+
+
+def _near(channel: Channel, t: float) -> np.ndarray:
+    interval = channel.interval if len(channel.time) > 1 else 1.0
+    half = max(START_SAMPLES * interval, START_SECONDS) * 1.001
+    near = np.flatnonzero(np.abs(channel.time - t) <= half)
+    return near if len(near) else np.array([int(np.argmin(np.abs(channel.time - t)))])
+
+
+def _local_fit(channel: Channel, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """Value and rate [d] at t of a parabola through the nearby samples."""
+    near = _near(channel, t)
+    x = channel.time[near] - t
+    degree = min(2, len(near) - 1)
+    scale = max(float(np.abs(x).max()), 1e-12)
+    V = np.vander(x / scale, degree + 1, increasing=True)
+    fit = np.linalg.lstsq(V, channel.values[near], rcond=None)[0]
+    rate = fit[1] / scale if degree > 0 else np.zeros(channel.width)
+    return fit[0], rate
+
+
+def _free_state(channel: Channel, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """Position, quaternion; world linear and body angular velocity of a free body at t."""
+    near = _near(channel, t)
+    position, velocity = _local_fit(
+        channel.replace(values=channel.values[:, :3], column_names=()), t
+    )
+    middle = near[int(np.argmin(np.abs(channel.time[near] - t)))]
+    q_mid = jnp.asarray(channel.values[middle, 3:])
+    relative = rotation.multiply(rotation.conjugate(q_mid), jnp.asarray(channel.values[near, 3:]))
+    turned = np.asarray(rotation.logarithm(relative), float)
+    tangent = Channel("signal[turn]", channel.time[near], turned, "rad")
+    offset, spin = _local_fit(tangent, t)
+    there = rotation.exponential(jnp.asarray(offset))
+    quaternion = np.asarray(rotation.multiply(q_mid, there), float)
+    return np.concatenate([position, quaternion]), np.concatenate([velocity, spin])

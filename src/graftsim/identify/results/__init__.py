@@ -1,0 +1,1 @@
+"""What a fit returns: numbers, their information, verdicts."""

@@ -1,0 +1,239 @@
+"""How well the data determine the parameters: covariance, intervals, weak directions in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from graftsim.identify.problem.whiteness import (
+    LackOfFit,
+    Layout,
+    Memory,
+    judge_residuals,
+    layout_of,
+)
+from graftsim.identify.results.result import QUANTILE, WeakDirection
+from graftsim.optim.least_squares import Bounded, Normal, inverse, normal_equations, reduced
+
+# A direction known to no better than this share of the parameters' size is called weak.
+WEAK = 0.5
+# Up to so many parameters the residuals' test allows for what they take, beside initial states,
+# unless there are so many residuals for each parameter that nobody can tell.
+FEW, MANY = 64, 200
+# Of what is known of a direction, one window counts as having at most this share.
+LEVERAGE = 0.9
+
+
+class Information(NamedTuple):
+    """Reduced normal matrix S [p, p] after eliminating initial states, and what follows from it."""
+
+    S: np.ndarray
+    covariance: np.ndarray
+    variance_ratio: float
+    method: str
+    lack: LackOfFit
+
+
+def information(
+    r: np.ndarray,
+    J_t: np.ndarray,
+    J_l: np.ndarray,
+    theta: np.ndarray,
+    local: np.ndarray,
+    bounds: Bounded,
+    held: np.ndarray,
+    layouts: Sequence[Layout] = (),
+) -> Information:
+    """Covariance of theta at a minimum, from residuals [w, m] and Jacobians [w, m, p], [w, m, s].
+
+    Where nothing speaks against the model, s^2 S^-1. Where residuals have a memory, or are larger
+    than the noise, the widest of three: s^2 S^-1; that of residuals correlated as they were found
+    to be within each channel; and, with enough windows, the sandwich S^-1 (sum_w g_w g_w^T) S^-1
+    clustered by window (White 1980), corrected for the leverage of each (Bell & McCaffrey 2002).
+    `held` marks parameters on their bounds, which have no interval; `layouts` tells the channels of
+    a row apart.
+    """
+    n = normal_equations(r, J_t, J_l, theta, local, bounds)
+    p, s, w = len(theta), local.shape[-1], len(r)
+    used = int(np.count_nonzero(np.abs(r) > 0))
+    freedom = max(used - int(np.count_nonzero(~held)) - s * w, 1)
+    ratio = float(np.sum(r * r)) / freedom
+    S, _ = reduced(n)
+    # What has no effect at all is as unknown as what is held.
+    free = ~held & (np.diag(n.A) > 0)
+    covariance = np.full((p, p), np.nan)
+    unknown = LackOfFit("none", float(np.sqrt(ratio)), 1.0, ())
+
+    def without(why: str) -> Information:
+        return Information(S, covariance, ratio, f"none: {why}", unknown)
+
+    if not np.isfinite(S).all():
+        return without("derivatives overflow at the solution")
+    if not free.any():
+        return without("no parameter is free")
+    # In units of each parameter's own curvature, so that rounding respects the small ones.
+    # Where initial states can do the same, what is left of a curvature is rounding.
+    d = 1 / np.sqrt(np.maximum(np.diag(S), 1e-14 * np.diag(n.A))[free])
+    inside = _unit_inverse(S[np.ix_(free, free)] * np.outer(d, d))
+    C_inv = inverse(n.C) if s else n.C
+    # A root of the hat matrix: what initial states take out of the residuals of their window.
+    hat = J_l @ _root(C_inv)
+    if len(d) <= FEW and used < MANY * len(d):
+        P = _eliminated(J_t, J_l, n, C_inv)[..., free] * d
+        hat = np.concatenate([hat, P @ _root(inside)], -1)
+    lack, memories = judge_residuals(
+        r, hat, layouts or layout_of([("", r.shape[1], 1, True)]), freedom
+    )
+    cov, method = inside * max(ratio, 1.0), "Gauss-Newton"
+    if lack.verdict != "none":
+        P = _eliminated(J_t, J_l, n, C_inv)[..., free] * d
+        wide = np.diag(cov)
+        meat = _correlated(P, memories)
+        wide = np.maximum(wide, np.diag(inside @ meat @ inside))
+        method = "Gauss-Newton, of residuals with memory"
+        if w >= max(2 * len(d), 10):
+            cov = _sandwich(P, r, _root(inside))
+            wide = np.maximum(wide, np.diag(cov))
+            method = "sandwich, clustered by window"
+        grow = np.sqrt(wide / np.maximum(np.diag(cov), 1e-300))
+        cov = cov * np.outer(grow, grow)
+        lack = replace(lack, widened=float(np.median(np.sqrt(wide / np.diag(inside)))))
+    covariance[np.ix_(free, free)] = cov * np.outer(d, d)
+    return Information(S, covariance, ratio, method, lack)
+
+
+def _eliminated(J_t: np.ndarray, J_l: np.ndarray, n: Normal, C_inv: np.ndarray) -> np.ndarray:
+    """J_t - J_l C^-1 B^T [w, m, p]: of the Jacobian, what initial states cannot do as well."""
+    return J_t - J_l @ (C_inv @ np.swapaxes(n.B, 1, 2)) if J_l.shape[-1] else J_t
+
+
+def _root(C: np.ndarray) -> np.ndarray:
+    """A matrix R with R R^T = C, of symmetric positive C [..., s, s]."""
+    values, vectors = np.linalg.eigh(C)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+
+
+def _sandwich(P: np.ndarray, r: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """S^-1 (sum_w g_w g_w^T) S^-1 (w - 1) / w, each g_w = P_w^T r_w as if its window had no part in
+    the fit, (1 - S_w S^-1)^-1 g_w: the jackknife, linearised. root root^T = S^-1.
+    """
+    h = np.einsum("wmp,wm->wp", P, r) @ root
+    part = P @ root
+    share, axes = np.linalg.eigh(np.swapaxes(part, 1, 2) @ part)
+    left = 1 - np.minimum(share, LEVERAGE)
+    h = (axes @ ((np.swapaxes(axes, 1, 2) @ h[..., None])[..., 0] / left)[..., None])[..., 0]
+    return root @ (h.T @ h) @ root.T * (1 - 1 / len(r))
+
+
+def _correlated(P: np.ndarray, memories: Sequence[Memory]) -> np.ndarray:
+    """sum_w P_w^T R P_w with R the covariance of the residuals of each channel, as found."""
+    total = np.zeros((P.shape[-1], P.shape[-1]))
+    for memory in memories:
+        layout = memory.layout
+        part = P[:, layout.first : layout.first + layout.samples * layout.width]
+        part = part.reshape(len(P), layout.samples, layout.width, -1)
+        for k, rho in enumerate(memory.variance * memory.correlation):
+            a, b = part[:, : layout.samples - k], part[:, k:]
+            both = np.tensordot(a, b, ((0, 1, 2), (0, 1, 2)))
+            total += rho * (both if k == 0 else both + both.T)
+    return total
+
+
+def positive_inverse(S: np.ndarray) -> np.ndarray:
+    """Inverse of a symmetric matrix in units of its diagonal; tiny eigenvalues are lifted."""
+    d = 1 / np.sqrt(np.maximum(np.diag(S), 1e-300))
+    return _unit_inverse(S * np.outer(d, d)) * np.outer(d, d)
+
+
+def _unit_inverse(S: np.ndarray) -> np.ndarray:
+    """Inverse of a symmetric matrix with a unit diagonal; tiny eigenvalues are lifted."""
+    values, vectors = np.linalg.eigh((S + S.T) / 2)
+    values = np.maximum(values, 1e-14 * values.max(initial=1.0))
+    return (vectors / values) @ vectors.T
+
+
+def weak_directions(
+    names: tuple[str, ...],
+    theta: np.ndarray,
+    size: np.ndarray,
+    info: Information,
+    held: np.ndarray,
+) -> tuple[WeakDirection, ...]:
+    """Combinations of parameters that the data hardly determine, each in a sentence.
+
+    Parameters are measured in units of `size` [p] (their magnitude), so a direction's spread is a
+    share of what it changes.
+    """
+    free = np.flatnonzero(~held)
+    if not len(free):
+        return ()
+    C = info.covariance[np.ix_(free, free)] / np.outer(size[free], size[free])
+    if not np.isfinite(C).all():
+        return ()
+    values, vectors = np.linalg.eigh((C + C.T) / 2)
+    found = []
+    for value, vector in sorted(zip(values, vectors.T, strict=True), key=lambda x: -x[0]):
+        spread = float(np.sqrt(max(value, 0.0)))
+        if spread < WEAK:
+            continue
+        vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
+        main = [int(i) for i in np.argsort(-np.abs(vector)) if abs(vector[i]) > 0.25][:4]
+        weights = {names[free[i]]: float(vector[i]) for i in main}
+        text = _sentence(names, free, vector, main, spread, size)
+        if len(main) == 2:
+            a, b = main
+            C = info.covariance[np.ix_(free[main], free[main])]
+            step = vector[main] * size[free[main]]
+            text += _known((names[free[a]], names[free[b]]), theta[free[main]], step, C)
+        found.append(WeakDirection(text, spread, weights))
+    return tuple(found)
+
+
+def _sentence(
+    names: tuple[str, ...],
+    free: np.ndarray,
+    vector: np.ndarray,
+    main: list[int],
+    spread: float,
+    size: np.ndarray,
+) -> str:
+    percent = f"{100 * spread:.0f} %" if spread < 10 else f"{spread:.2g} times their size"
+    if len(main) == 1:
+        return (
+            f"{names[free[main[0]]]} hardly matters to these recordings: it is known only to "
+            f"about {percent}."
+        )
+    moves = [
+        f"{names[free[i]]} by {vector[i] * size[free[i]] / np.abs(vector[main[0]]):+.3g}"
+        for i in main
+    ]
+    return (
+        f"{', '.join(names[free[i]] for i in main)} cannot be told apart: changing "
+        f"{', '.join(moves)} together leaves the fit nearly as good (known to about {percent})."
+    )
+
+
+def _known(names: tuple[str, str], value: np.ndarray, step: np.ndarray, C: np.ndarray) -> str:
+    """Of two parameters [2] that can be changed by `step` [2] together: what stays, and how well it
+    is known. C [2, 2] is their covariance.
+    """
+    (a, b), (x, y), (dx, dy) = names, value, step
+    if x * y > 0 and abs(dx / x - dy / y) < 0.1 * max(abs(dx / x), abs(dy / y)):
+        n = np.array([1 / x, -1 / y])
+        what, amount, std = f"ratio {a} / {b}", x / y, np.sqrt(max(n @ C @ n, 0.0)) * abs(x / y)
+    else:
+        c = -dx / dy
+        n = np.array([1.0, c])
+        size = "" if abs(abs(c) - 1) < 0.05 else f"{abs(c):.3g} "
+        kind = "combination" if size else "sum" if c > 0 else "difference"
+        what = f"{kind} {a} {'+' if c > 0 else '-'} {size}{b}"
+        amount, std = x + c * y, np.sqrt(max(n @ C @ n, 0.0))
+    return f" Only their {what} = {amount:.4g} is known, to ±{std:.2g}."
+
+
+def interval(value: float, std: float) -> tuple[float, float]:
+    """95 % interval of a Gaussian; NaN when the spread is unknown."""
+    return float(value - QUANTILE * std), float(value + QUANTILE * std)

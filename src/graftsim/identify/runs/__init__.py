@@ -1,0 +1,1 @@
+"""Running a problem: compiled residuals, local solves, gradients, simulations that diverge."""
