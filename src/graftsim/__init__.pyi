@@ -205,43 +205,28 @@ from .identify.results.result import (
 from .identify.results.result import (
     Trace as Trace,
 )
-from .io.filters import (
-    SavitzkyGolay as SavitzkyGolay,
-)
 from .io.load import (
     load as load,
 )
-from .io.log_columns import (
+from .io.logs.columns import (
     ColumnSpec as ColumnSpec,
 )
-from .io.log_write import (
-    write_csv as write_csv,
-)
-from .io.logs import (
+from .io.logs.read import (
     read_recording as read_recording,
 )
-from .io.logs import (
+from .io.logs.read import (
     read_recordings as read_recordings,
 )
-from .io.logs import (
+from .io.logs.read import (
     recording_from_arrays as recording_from_arrays,
 )
-from .io.mjcf_write import (
+from .io.logs.write import (
+    write_csv as write_csv,
+)
+from .io.mjcf.write import (
     write_mjcf as write_mjcf,
 )
-from .io.recording import (
-    Channel as Channel,
-)
-from .io.recording import (
-    Recording as Recording,
-)
-from .io.signals import (
-    differentiate as differentiate,
-)
-from .io.signals import (
-    resample as resample,
-)
-from .io.urdf_write import (
+from .io.urdf.write import (
     write_urdf as write_urdf,
 )
 from .model import (
@@ -258,6 +243,21 @@ from .optim.mixture import (
 )
 from .optim.sparsity import (
     SparseGroupLasso as SparseGroupLasso,
+)
+from .recordings.filters import (
+    SavitzkyGolay as SavitzkyGolay,
+)
+from .recordings.recording import (
+    Channel as Channel,
+)
+from .recordings.recording import (
+    Recording as Recording,
+)
+from .recordings.signals import (
+    differentiate as differentiate,
+)
+from .recordings.signals import (
+    resample as resample,
 )
 from .report import (
     write_report as write_report,

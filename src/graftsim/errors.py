@@ -47,10 +47,7 @@ class GraftsimWarning(UserWarning):
 
 
 def suggest(name: str, known: Iterable[str], limit: int = 8) -> str:
-    """Sentence for an error message: the nearest known names, or all of them when they are few.
-
-    Raises: nothing.
-    """
+    """Sentence for an error message: the nearest known names, or all of them when they are few."""
     known = list(known)
     if not known:
         return "There are none here."

@@ -8,10 +8,10 @@ from robot_oracle import assert_same, random_state
 
 from graftsim.dynamics import mass_matrix
 from graftsim.errors import FileError
-from graftsim.io import poses
 from graftsim.io.load import load
-from graftsim.io.mjcf_write import write_mjcf
-from graftsim.io.urdf_write import write_urdf
+from graftsim.io.mjcf.write import write_mjcf
+from graftsim.io.robot import poses
+from graftsim.io.urdf.write import write_urdf
 from graftsim.model import Builder
 
 SIX = (0.03, 0.04, 0.05, 0.003, -0.002, 0.004)

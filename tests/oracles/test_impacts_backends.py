@@ -16,16 +16,21 @@ pytestmark = pytest.mark.slow
 ROWS = [r for r in CHECKS if r != "I9 leg" or A1.is_file()]
 
 
+# XLA takes minutes to compile the steps of the polyhedral law.
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("law", ["ncp", "lcp"])
 @pytest.mark.parametrize("row", ROWS)
-def test_kernels_agree_with_xla(row):
-    """To 1e-6 of the largest slope, by each impulse law."""
+def test_kernels_agree_with_xla(row, law):
+    """To 1e-6 of the largest slope, by each impulse law that the row has."""
     check = CHECKS[row]
-    for law in impact_scenes.laws(check).values():
-        kernel, xla = (
-            impact_scenes.slopes(check.scene, law, check.steps[0], backend=backend)
-            for backend in ("kernel", "xla")
-        )
-        np.testing.assert_allclose(kernel, xla, rtol=0, atol=1e-6 * np.abs(xla).max())
+    rules = impact_scenes.laws(check)
+    if law not in rules:
+        pytest.skip(f"{row} is not one of this law")
+    kernel, xla = (
+        impact_scenes.slopes(check.scene, rules[law], check.steps[0], backend=backend)
+        for backend in ("kernel", "xla")
+    )
+    np.testing.assert_allclose(kernel, xla, rtol=0, atol=1e-6 * np.abs(xla).max())
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -16,7 +16,7 @@ from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator
 from graftsim.errors import FileError
 from graftsim.identify.experiment.excite import Excitation, excite
-from graftsim.io.log_write import write_csv
+from graftsim.io.logs.write import write_csv
 
 # Step of the plan where none is given (s).
 DT = 0.005

@@ -14,8 +14,8 @@ from graftsim.cli.groups import DataOptions, SimulationOptions
 from graftsim.cli.options import TouchOptions, assignments, number
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
-from graftsim.io.logs import read_recordings
-from graftsim.io.recording import Recording
+from graftsim.io.logs.read import read_recordings
+from graftsim.recordings.recording import Recording
 
 
 class Inputs(NamedTuple):

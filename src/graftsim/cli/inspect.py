@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from graftsim.cli.description import print_description
 from graftsim.cli.options import InspectOptions
 from graftsim.cli.setup import CONTACTS, load_model
 from graftsim.cli.tables import table_of, terminal
 from graftsim.engine import Simulator
-from graftsim.io.describe import describe_dict, print_description
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit
+from graftsim.model.describe import describe_dict
 from graftsim.model.model import Model
 
 

@@ -18,8 +18,8 @@ from graftsim.identify.problem.domains import Bounds, Domain, Prior
 from graftsim.identify.problem.parameters import Parameters, Setup, default_domain
 from graftsim.identify.problem.sensors import make_sensors
 from graftsim.io.load import load
-from graftsim.io.recording import Recording
 from graftsim.model.model import Model
+from graftsim.recordings.recording import Recording
 
 INTEGRATORS: dict[str, type[Integrator]] = {
     "semi_implicit_euler": SemiImplicitEuler,

@@ -16,10 +16,10 @@ from graftsim.errors import ProblemError
 from graftsim.identify.problem.sensors import make_sensors
 from graftsim.identify.problem.windows import cut
 from graftsim.identify.results.result import Replay
-from graftsim.io.log_write import write_csv
-from graftsim.io.logs import read_recording
-from graftsim.io.recording import Channel, Recording
+from graftsim.io.logs.read import read_recording
+from graftsim.io.logs.write import write_csv
 from graftsim.model.model import Model
+from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import Selector
 
 

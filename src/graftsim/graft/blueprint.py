@@ -17,8 +17,8 @@ from graftsim.graft import wiring
 from graftsim.graft.bound import BoundGraft, BoundGrafts, Wiring
 from graftsim.graft.networks import MLP, Recurrent, Specification
 from graftsim.graft.structure import ActionReaction, Frame, Setting, Structure, check
-from graftsim.io.log_units import unit
 from graftsim.model.fuse import fuse
+from graftsim.recordings.units import unit
 
 if TYPE_CHECKING:
     from graftsim.engine import Simulator

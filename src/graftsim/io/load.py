@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from graftsim.errors import FileError
-from graftsim.io.mjcf import read_mjcf
-from graftsim.io.urdf import Base, read_urdf
-from graftsim.io.xml_lines import parse
+from graftsim.io.mjcf.read import read_mjcf
+from graftsim.io.robot.xml_lines import parse
+from graftsim.io.urdf.read import Base, read_urdf
 from graftsim.model.model import Model
 
 _OTHER = {

@@ -17,11 +17,11 @@ import numpy as np
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks
 from graftsim.model import pairs as touching
-from graftsim.model.contact_counts import KINDS as GEOM_KINDS
+from graftsim.model.contact_counts import SIZES
 from graftsim.model.joints import JOINT_TYPES
 from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Model, Pairs, World
 from graftsim.model.tree import Tree
-from graftsim.units import resolve_dtype
+from graftsim.precision import resolve_dtype
 
 WORLD = "world"
 ACTUATOR_KINDS = ("torque", "position", "velocity")
@@ -178,12 +178,12 @@ class Builder:
         """
         name = name or f"{link}/{kind}{len(self._geoms)}"
         self._new(name, self._geoms, "Shape")
-        needs = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3}
-        if kind not in GEOM_KINDS:
-            raise ModelError(f"Shape '{name}': kind '{kind}'. {suggest(kind, GEOM_KINDS)}")
-        given = np.atleast_1d(np.asarray(size, float))[: needs.get(kind, 0)]
-        if len(given) < needs.get(kind, 0) or np.any(given <= 0):
-            raise ModelError(f"Shape '{name}': a {kind} needs {needs[kind]} positive sizes: {size}")
+        if kind not in SIZES:
+            raise ModelError(f"Shape '{name}': kind '{kind}'. {suggest(kind, SIZES)}")
+        needs = SIZES[kind]
+        given = np.atleast_1d(np.asarray(size, float))[:needs]
+        if len(given) < needs or np.any(given <= 0):
+            raise ModelError(f"Shape '{name}': a {kind} needs {needs} positive sizes: {size}")
         if (kind in ("mesh", "polygon")) != (vertices is not None):
             raise ModelError(f"Shape '{name}': vertices belong to meshes and polygons only.")
         self._geoms[name] = {

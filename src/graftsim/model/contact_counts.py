@@ -8,7 +8,10 @@ from __future__ import annotations
 from graftsim.errors import ModelError, suggest
 
 # Canonical order: the first shape of a pair is the one whose kind comes first.
-KINDS = ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid", "polygon", "mesh")
+# The number says how many numbers the size of a shape has.
+SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "ellipsoid": 3,
+         "polygon": 0, "mesh": 0}  # fmt: skip
+KINDS = tuple(SIZES)
 # A mesh lies on a plane with all its corners up to this number, else with FEW that are deepest.
 MANY_CORNERS, FEW_CORNERS = 64, 8
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from graftsim.dynamics.kinematics import link_poses
 from graftsim.dynamics.mechanism import prepare
-from graftsim.io.poses import matrix
+from graftsim.io.robot.poses import matrix
 from graftsim.model.model import Model
 from graftsim.viewer.parts import Part
 

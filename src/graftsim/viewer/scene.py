@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.identify.results.result import Replay
-from graftsim.io.poses import matrix
+from graftsim.io.robot.poses import matrix
 from graftsim.model.model import Model
 from graftsim.viewer.motion import Motion, bounds, frames, motion
 from graftsim.viewer.parts import Part, floats, parts, planes, towards

@@ -27,8 +27,8 @@ from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Result
 from graftsim.identify.runs.holdout import Heldout, compare, typical
-from graftsim.io.recording import Recording
 from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.recordings.recording import Recording
 
 SPEED = Library("linear", "quadratic", "cubic", "coulomb", "stribeck")
 ANGLE = Library("linear", "sine", "cosine", "cubic")

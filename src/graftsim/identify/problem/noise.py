@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graftsim.identify.problem.sensors import KINDS, SensorSpec
-from graftsim.io.recording import Recording
+from graftsim.recordings.recording import Recording
 
 # A quantised or very clean signal still deserves a scale: this share of its spread.
 FLOOR = 1e-3

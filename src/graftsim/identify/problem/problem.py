@@ -25,9 +25,9 @@ from graftsim.identify.problem.windows import (
     cut,
     unmeasured,
 )
-from graftsim.io.recording import Recording
 from graftsim.optim.least_squares import Bounded
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
+from graftsim.recordings.recording import Recording
 
 MAX_WINDOWS = 200
 MIN_SAMPLES = 4

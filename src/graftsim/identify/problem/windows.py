@@ -14,8 +14,8 @@ import numpy as np
 
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.problem.sensors import Sensors
-from graftsim.io.recording import Channel, Recording
 from graftsim.model.model import Model
+from graftsim.recordings.recording import Channel, Recording
 from graftsim.spatial import rotation
 
 # Initial velocities come from a parabola through the samples this close to the window's start.

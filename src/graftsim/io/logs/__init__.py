@@ -1,0 +1,1 @@
+"""Log files: tables of any format become recordings, checked and in SI units."""

@@ -1,0 +1,1 @@
+"""MJCF, read and written; MuJoCo compiles what is read."""

@@ -1,0 +1,120 @@
+"""What of MuJoCo's model is refused because it would change the motion, and what is only noted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graftsim.errors import FileError
+from graftsim.io.robot.xml_lines import Notes
+
+# Parts of the passive dynamics that a file can switch off (mjtDisableBit).
+SWITCHES = ("DAMPER", "SPRING", "FRICTIONLOSS", "LIMIT", "CONSTRAINT")
+# MuJoCo's largest number (mjMAXVAL): a range this wide is none.
+UNLIMITED = 1e10
+# Counts of `MjModel`, with mjtObj kinds: things that change the motion and have no counterpart.
+REFUSED = {
+    "neq": ("EQUALITY", "equality constraint"),
+    "ntendon": ("TENDON", "tendon"),
+    "nflex": ("FLEX", "flexible body"),
+    "nplugin": ("PLUGIN", "plugin"),
+}
+NOTED = {
+    "nsensor": ("SENSOR", "sensor", "not read: sensors are chosen with the recording."),
+    "nkey": ("KEY", "keyframe", "not read: give initial states to the roll-out."),
+    "ncam": ("CAMERA", "camera", "not read: for display."),
+    "nlight": ("LIGHT", "light", "not read: for display."),
+    "nskin": ("SKIN", "skin", "not read: for display."),
+    "nnumeric": ("NUMERIC", "custom number", "not read."),
+    "ntext": ("TEXT", "custom text", "not read."),
+    "ntuple": ("TUPLE", "custom tuple", "not read."),
+}
+
+
+def disabled(mujoco: Any, mj: Any, flag: str) -> bool:
+    """Whether `<option><flag .../>` switches that part of the engine off."""
+    return bool(mj.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}")))
+
+
+def refuse(mujoco: Any, mj: Any, names: Any, path: Path) -> None:
+    """Raise FileError that names everything that changes the motion and is not represented."""
+    found: list[str] = []
+    for count, (kind, word) in REFUSED.items():
+        for i in range(int(getattr(mj, count))):
+            name = names.of(kind, i)
+            found.append(f"{word} '{name}'" if name else f"{word} number {i} (unnamed)")
+    for i in range(1, mj.nbody):
+        if mj.body_gravcomp[i]:
+            found.append(f"gravity compensation (gravcomp) of body '{names.links[i]}'")
+    for j, name in enumerate(names.joints):
+        dofs = slice(int(mj.jnt_dofadr[j]), int(mj.jnt_dofadr[j]) + 1)
+        if np.any(mj.jnt_stiffnesspoly[j]):
+            found.append(f"nonlinear stiffness of joint '{name}'")
+        if np.any(mj.dof_dampingpoly[dofs]):
+            found.append(f"nonlinear damping of joint '{name}'")
+        if mj.jnt_plasticadr[j] >= 0:
+            found.append(f"plastic yield (springyield) of joint '{name}'")
+    for g in range(mj.ngeom):
+        label = names.of("GEOM", g) or f"number {g} of body {names.links[mj.geom_bodyid[g]]}"
+        if mj.geom_adhesion[g]:
+            found.append(f"adhesion of geom '{label}'")
+        if np.any(mj.geom_surfacevel[g]):
+            found.append(f"surface velocity of geom '{label}'")
+    for k in range(mj.npair):
+        if mj.pair_adhesion[k]:
+            found.append(f"adhesion of pair '{names.of('PAIR', k) or f'number {k}'}'")
+    if found:
+        raise FileError(
+            f"{path}: not represented here, and the motion would differ without: "
+            f"{'; '.join(found)}. Remove them from the file to read the rest."
+        )
+
+
+def explain(mujoco: Any, mj: Any, names: Any, notes: Notes) -> None:
+    """Note what was not read and what means something else here."""
+    for count, (kind, word, sentence) in NOTED.items():
+        for i in range(int(getattr(mj, count))):
+            notes.group(sentence, word, names.of(kind, i) or f"number {i}")
+    for i in range(1, mj.nbody):
+        if mj.body_mocapid[i] >= 0:
+            notes.group("a mocap body, fixed to the world here.", "body", names.links[i])
+    for j, name in enumerate(names.joints):
+        _explain_joint(mujoco, mj, j, name, notes)
+    opt = mj.opt
+    if opt.density or opt.viscosity:
+        notes.add(
+            f"fluid forces (density {opt.density:g}, viscosity {opt.viscosity:g}, wind "
+            f"{' '.join(f'{w:g}' for w in opt.wind)}) are not represented: it moves in vacuum."
+        )
+    integrator = mujoco.mjtIntegrator(opt.integrator).name.removeprefix("mjINT_")
+    notes.add(
+        f"option timestep {opt.timestep:g} s and integrator {integrator} are not part of a model; "
+        "give them to the simulator."
+    )
+    for flag in ("GRAVITY", "ACTUATION", "CLAMPCTRL", *SWITCHES):
+        if disabled(mujoco, mj, flag):
+            notes.add(f"option flag {flag.lower()} is switched off in the file, and so here.")
+
+
+def _explain_joint(mujoco: Any, mj: Any, j: int, name: str, notes: Notes) -> None:
+    dof = int(mj.jnt_dofadr[j])
+    if mj.dof_frictionloss[dof]:
+        notes.group(
+            "frictionloss is Coulomb friction, smoothed around zero velocity here "
+            "(joint.friction_velocity); MuJoCo's is a soft constraint.",
+            "joint",
+            name,
+        )
+    if not mj.jnt_limited[j]:
+        return
+    if int(mj.jnt_type[j]) == int(mujoco.mjtJoint.mjJNT_BALL):
+        notes.group("the limit of a ball joint's angle is not represented.", "joint", name)
+    else:
+        notes.group(
+            "limits are stored but not enforced; a positive joint.limit_stiffness switches them on "
+            "(MuJoCo's are soft constraints).",
+            "joint",
+            name,
+        )

@@ -1,0 +1,211 @@
+"""A model as an MJCF file, with every digit of its numbers.
+
+Joints of massless links in a row are written as several joints of one body, since MuJoCo wants mass
+in each moving body. With A = [R, p] the pose of the next link in such a link, a motion about axis a
+through the link's origin is, seen from the next link, one about R^T a through -R^T p.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+
+from graftsim.io.mjcf.write_contact import MASKS, write_pairs
+from graftsim.io.mjcf.write_joints import UNLIMITED, Writer, write_joint
+from graftsim.io.robot import poses
+from graftsim.io.robot.feasible_inertia import raised
+from graftsim.io.robot.numbers import floats, text
+from graftsim.model.build import FRICTION_VELOCITY
+from graftsim.model.contact_counts import SIZES
+from graftsim.model.model import Model
+
+# A body of MuJoCo has no more degrees of freedom than this.
+MOST_DOFS = 6
+# A moving body of MuJoCo must have mass and inertia above 1e-15.
+SMALLEST = 1e-12
+
+
+def write_mjcf(model: Model, path: str | Path) -> list[str]:
+    """Write a model as MJCF; returns what the format could not express, one sentence each.
+
+    The same sentences stand in a comment at the head of the file. Reading the file back gives the
+    same degrees of freedom in the same order, and the same mass matrix and bias forces.
+
+    Raises OSError when the file cannot be written.
+    """
+    w = Writer(model)
+    root = ET.Element("mujoco", model=model.name)
+    ET.SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
+    ET.SubElement(root, "option", gravity=text(model.world.gravity))
+    world = ET.Element("worldbody")
+    _attach(w, world, -1, {})
+    for i, parent in enumerate(w.tree.parent):
+        if parent < 0:
+            _body(w, world, i)
+    if w.meshes:
+        asset = ET.SubElement(root, "asset")
+        for name, vertices in w.meshes.items():
+            ET.SubElement(asset, "mesh", name=name, vertex=text(vertices.ravel()))
+    root.append(world)
+    write_pairs(w, root)
+    _actuators(w, root)
+    _laws(w)
+    if w.lost:
+        lines = "\n    ".join(s.replace("--", "- -") for s in w.lost)
+        root.insert(0, ET.Comment(f" not expressed in this file:\n    {lines}\n  "))
+    ET.indent(root)
+    Path(path).write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
+    return w.lost
+
+
+def _body(w: Writer, above: ET.Element, first: int) -> None:
+    """Write the body that starts with link `first`, and all that it carries."""
+    chain = _chain(w, first)
+    last = chain[-1]
+    j = w.model.joint
+    # Pose of each link of the chain in the last one, all joints at zero.
+    R, p = np.eye(3), np.zeros(3)
+    places = {last: (R, p)}
+    for link, after in zip(chain[-2::-1], chain[:0:-1], strict=True):
+        turn, origin = poses.matrix(floats(j.rotation[after])), floats(j.origin[after])
+        R, p = R @ turn.T, p - R @ turn.T @ origin
+        places[link] = (R, p)
+    R_first, p_first = places[first]
+    top = poses.matrix(floats(j.rotation[first]))
+    position = floats(j.origin[first]) - top @ R_first.T @ p_first
+    rotation = floats(j.rotation[first])
+    if last != first:
+        rotation = poses.quaternion(top @ R_first.T)
+    body = ET.SubElement(
+        above, "body", name=w.tree.links[last], pos=text(position), quat=text(rotation)
+    )
+    _inertial(w, body, last)
+    for link in chain:
+        write_joint(w, body, link, *places[link])
+    _attach(w, body, last, places)
+    for child in np.flatnonzero(np.array(w.tree.parent) == last):
+        _body(w, body, int(child))
+
+
+def _chain(w: Writer, link: int) -> list[int]:
+    """Links that make one body: massless ones with one axis and nothing on them, then the next."""
+    m, chain = w.model, [link]
+    while True:
+        children = [i for i, p in enumerate(w.tree.parent) if p == link]
+        bare = (
+            w.tree.types[link] in ("revolute", "prismatic", "planar")
+            and float(m.link.mass[link]) == 0
+            and link not in (*m.geom.link, *m.frame.link)
+            and len(children) == 1
+            and w.tree.types[children[0]] not in ("fixed", "free")
+            and sum(len(w.tree.v_index[i]) for i in (*chain, children[0])) <= MOST_DOFS
+        )
+        if not bare:
+            return chain
+        link = children[0]
+        chain.append(link)
+
+
+def _inertial(w: Writer, body: ET.Element, i: int) -> None:
+    mass, com = floats(w.model.link.mass[i]), floats(w.model.link.com[i])
+    six = raised(w.tree.links[i], float(mass), floats(w.model.link.inertia[i]), w.lost)
+    quat = np.array([1.0, 0, 0, 0])
+    diagonal = six[:3]
+    if np.any(six[3:]):
+        diagonal, axes = np.linalg.eigh(poses.symmetric(six))
+        axes[:, 2] *= np.sign(np.linalg.det(axes))
+        quat = poses.quaternion(axes)
+    if w.tree.types[i] != "fixed":
+        name = w.tree.links[i]
+        if mass < SMALLEST:
+            w.lost.append(f"link {name}: its mass {mass:g} kg is written as {SMALLEST:g} kg.")
+        if np.any(diagonal < SMALLEST):
+            w.lost.append(f"link {name}: principal inertias below {SMALLEST:g} are raised to that.")
+        mass, diagonal = np.maximum(mass, SMALLEST), np.maximum(diagonal, SMALLEST)
+    elif mass == 0 and not np.any(six):
+        return
+    values = {"pos": com, "quat": quat, "mass": mass, "diaginertia": diagonal}
+    ET.SubElement(body, "inertial", {k: text(v) for k, v in values.items()})
+
+
+def _attach(w: Writer, body: ET.Element, link: int, places: dict) -> None:
+    """Shapes and frames of a link (-1: the world)."""
+    g, f = w.model.geom, w.model.frame
+    for k in np.flatnonzero(np.array(g.link, int) == link):
+        name, kind = g.names[k], g.kinds[k]
+        moves = link >= 0 and w.tree.types[link] != "fixed"
+        if kind == "polygon" or (kind == "plane" and moves):
+            w.lost.append(f"shape {name}: a {kind}{' on a moving link' if moves else ''}.")
+            w.missing.add(int(k))
+            continue
+        used = SIZES[kind]
+        item = ET.SubElement(body, "geom", {"name": name, "type": kind} | MASKS)
+        if kind == "mesh":
+            w.meshes[name] = floats(g.vertices[k])
+            item.set("mesh", name)
+        else:
+            item.set("size", "0 0 1" if kind == "plane" else text(g.size[k][:used]))
+        item.set("pos", text(g.position[k]))
+        item.set("quat", text(g.rotation[k]))
+    for k in np.flatnonzero(np.array(f.link, int) == link):
+        pose = {"pos": text(f.position[k]), "quat": text(f.rotation[k])}
+        ET.SubElement(body, "site", {"name": f.names[k]} | pose)
+
+
+def _actuators(w: Writer, root: ET.Element) -> None:
+    a = w.model.actuator
+    section = ET.Element("actuator")
+    for k, name in enumerate(a.names):
+        joint, component = w.dof_place[w.tree.dofs[a.dof[k]]]
+        on_axis = w.tree.dofs[a.dof[k]] == joint
+        kind = a.kinds[k]
+        if kind != "torque" and not on_axis:
+            w.lost.append(f"actuator {name}: a {kind} servo on one axis of joint {joint}.")
+            continue
+        gear = np.zeros(6)
+        gear[component] = float(a.gear[k])
+        kp, kd = floats(a.kp[k]), floats(a.kd[k])
+        gain = {"torque": floats(a.gain[k]), "position": kp, "velocity": kd}[kind]
+        item = ET.SubElement(section, "general", name=name, joint=joint, gear=text(gear))
+        item.set("gainprm", text(gain))
+        if kind != "torque":
+            item.set("biastype", "affine")
+            item.set("biasprm", text([0.0, -kp if kind == "position" else 0.0, -kd]))
+        if a.lagged[k]:
+            item.set("dyntype", "filterexact")
+            item.set("dynprm", text(a.time_constant[k]))
+        for xml, low, high in (
+            ("ctrlrange", a.control_lower[k], a.control_upper[k]),
+            ("forcerange", a.force_lower[k], a.force_upper[k]),
+        ):
+            ends = np.array([floats(low), floats(high)])
+            if np.any(np.isfinite(ends)):
+                item.set(xml, text(np.clip(ends, -UNLIMITED, UNLIMITED)))
+    if len(section):
+        root.append(section)
+
+
+def _laws(w: Writer) -> None:
+    """Name the laws that MuJoCo has in another form or not at all."""
+    j, dofs = w.model.joint, w.tree.dofs
+    for row, name in enumerate(dofs):
+        if float(j.stribeck[row]):
+            w.lost.append(
+                f"joint {name}: Stribeck friction {float(j.stribeck[row]):g} (decays at "
+                f"{float(j.stribeck_velocity[row]):g})."
+            )
+        if (
+            float(j.friction[row])
+            and abs(float(j.friction_velocity[row]) / FRICTION_VELOCITY - 1) > 1e-6
+        ):
+            w.lost.append(
+                f"joint {name}: friction smoothed over {float(j.friction_velocity[row]):g}; "
+                "MuJoCo's frictionloss is a constraint."
+            )
+        if float(j.limit_stiffness[row]):
+            w.lost.append(
+                f"joint {name}: limit stiffness {float(j.limit_stiffness[row]):g} and dissipation "
+                f"{float(j.limit_damping[row]):g}; MuJoCo's limits are soft constraints."
+            )

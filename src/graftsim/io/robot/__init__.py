@@ -1,0 +1,1 @@
+"""What robot formats share: XML with line numbers, meshes, poses, numbers, what is feasible."""

@@ -1,0 +1,233 @@
+"""A model as a URDF file, with every digit of its numbers; what URDF cannot say is named."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+
+from graftsim.errors import FileError
+from graftsim.io.robot import poses
+from graftsim.io.robot.feasible_inertia import raised
+from graftsim.io.robot.numbers import floats, text
+from graftsim.io.urdf.joint import UNLIMITED
+from graftsim.io.urdf.write_contact import MISSING, lost_contact, write_surfaces
+from graftsim.model.build import FRICTION_VELOCITY, WORLD
+from graftsim.model.model import Model
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+TYPES = {"fixed": "fixed", "planar": "planar", "free": "floating", "spherical": "spherical"}
+
+
+def write_urdf(model: Model, path: str | Path, *, lossy: bool = False) -> list[str]:
+    """Write a model as URDF; returns what the format could not express, one sentence each.
+
+    A single free root link is written as URDF's root, as other programs expect of a floating base;
+    anything else hangs on a link 'world'. Frames become fixed links without mass.
+
+    Raises FileError, listing all of it, when something cannot be expressed and `lossy` is off;
+    OSError when the file cannot be written.
+    """
+    lost = inexpressible(model)
+    if lost and not lossy:
+        listed = "\n  ".join(lost)
+        raise FileError(
+            f"{path}: URDF cannot express this model:\n  {listed}\nUse write_mjcf, or "
+            "write_urdf(..., lossy=True) to leave these out."
+        )
+    robot = ET.Element("robot", name=model.name)
+    if lost:
+        lines = "\n    ".join(s.replace("--", "- -") for s in lost)
+        robot.append(ET.Comment(f" not expressed in this file:\n    {lines}\n  "))
+    floating = _floating_root(model)
+    links: dict[int, ET.Element] = {}
+    if not floating:
+        links[-1] = _link(robot, model, -1, WORLD)
+    for i, name in enumerate(model.tree.links):
+        links[i] = _link(robot, model, i, name)
+        if not (floating and i == 0):
+            _joint(robot, model, i)
+    write_surfaces(model, links)
+    _frames(robot, model)
+    ET.indent(robot)
+    header = '<?xml version="1.0"?>\n'
+    Path(path).write_text(header + ET.tostring(robot, encoding="unicode") + "\n", encoding="utf-8")
+    return lost
+
+
+def inexpressible(model: Model) -> list[str]:
+    """What of a model URDF has no words for, one sentence each."""
+    tree, j = model.tree, model.joint
+    lost: list[str] = []
+    if not np.allclose(floats(model.world.gravity), STANDARD_GRAVITY, rtol=1e-6, atol=1e-6):
+        lost.append(f"gravity {text(model.world.gravity)}: every program has its own.")
+    for i, name in enumerate(tree.links):
+        raised(name, float(model.link.mass[i]), floats(model.link.inertia[i]), lost)
+    rigid = _rigid_mass(model)
+    for i, (name, kind) in enumerate(zip(tree.joints, tree.types, strict=True)):
+        if kind == "spherical":
+            lost.append(f"joint {name}: spherical joints are an extension of URDF (Bullet's).")
+        if kind != "fixed" and rigid[i] == 0:
+            lost.append(f"link {tree.links[i]}: it moves without mass of its own.")
+        rows, q_rows = tree.v_index[i], tree.q_index[i]
+        if np.any(floats(j.stiffness[rows])) and np.any(
+            floats(j.rest[q_rows]) != tree.neutral[q_rows]
+        ):
+            lost.append(f"joint {name}: rest position {text(j.rest[q_rows])} of its spring.")
+        for quantity in ("damping", "friction"):
+            values = floats(getattr(j, quantity)[rows])
+            if len(set(values)) > 1:
+                lost.append(f"joint {name}: {quantity} {values} differs between its axes.")
+        if kind in ("planar", "spherical", "free") and np.any(
+            np.isfinite([floats(j.lower[rows]), floats(j.upper[rows])])
+        ):
+            lost.append(f"joint {name}: limits of its axes.")
+    for row, name in enumerate(tree.dofs):
+        for quantity in ("armature", "stiffness", "stribeck", "limit_stiffness"):
+            value = float(getattr(j, quantity)[row])
+            if value:
+                lost.append(f"joint {name}: {quantity} {value:g}.")
+        width = float(j.friction_velocity[row])
+        if float(j.friction[row]) and abs(width / FRICTION_VELOCITY - 1) > 1e-6:
+            lost.append(f"joint {name}: friction_velocity {width:g}.")
+    if _floating_root(model) and tree.joints[0] != "root":
+        lost.append(f"joint {tree.joints[0]}: the joint of a floating root has no name in URDF.")
+    return lost + _lost_actuators(model) + lost_contact(model)
+
+
+def _rigid_mass(model: Model) -> np.ndarray:
+    """Mass of each link together with the links fixed to it, [nl] (kg)."""
+    mass = floats(model.link.mass).copy()
+    for i in reversed(range(model.tree.nl)):
+        parent = model.tree.parent[i]
+        if model.tree.types[i] == "fixed" and parent >= 0:
+            mass[parent] += mass[i]
+    return mass
+
+
+def _lost_actuators(model: Model) -> list[str]:
+    a, tree = model.actuator, model.tree
+    lost: list[str] = []
+    for k, name in enumerate(a.names):
+        joint = tree.dofs[a.dof[k]]
+        low, high = float(a.force_lower[k]), float(a.force_upper[k])
+        plain = (
+            a.kinds[k] == "torque"
+            and float(a.gear[k]) == float(a.gain[k]) == 1
+            and not a.lagged[k]
+            and low == -high
+            and np.isinf(float(a.control_lower[k]))
+            and np.isinf(float(a.control_upper[k]))
+        )
+        if not plain or name != joint:
+            lost.append(
+                f"actuator {name} on {joint}: URDF knows only a limit of effort; gear, gain, "
+                "servo, lag, range of control and its own name are lost."
+            )
+    driven = {tree.dofs[d] for d in a.dof}
+    for name, kind in zip(tree.joints, tree.types, strict=True):
+        if kind in ("revolute", "prismatic") and name not in driven:
+            lost.append(f"joint {name}: that it has no actuator.")
+    return lost
+
+
+def _floating_root(model: Model) -> bool:
+    """Whether link 0 alone meets the world, freely and at its origin."""
+    tree, j = model.tree, model.joint
+    return (
+        tree.types[0] == "free"
+        and sum(p < 0 for p in tree.parent) == 1
+        and -1 not in (*_written_links(model), *model.frame.link)
+        and not np.any(floats(j.origin[0]))
+        and floats(j.rotation[0])[0] == 1
+        and not np.any(floats(j.damping[tree.v_index[0]]))
+        and not np.any(floats(j.friction[tree.v_index[0]]))
+        and float(model.link.mass[0]) > 0
+    )
+
+
+def _written_links(model: Model) -> list[int]:
+    """Links of the shapes that URDF can express."""
+    g = model.geom
+    return [i for i, kind in zip(g.link, g.kinds, strict=True) if kind not in MISSING]
+
+
+def _origin(above: ET.Element, position: object, rotation: object) -> None:
+    xyz, rpy = text(position), text(poses.rpy(floats(rotation)))
+    ET.SubElement(above, "origin", xyz=xyz, rpy=rpy)
+
+
+def _link(robot: ET.Element, model: Model, i: int, name: str) -> ET.Element:
+    link = ET.SubElement(robot, "link", name=name)
+    if i >= 0 and (float(model.link.mass[i]) or np.any(floats(model.link.inertia[i]))):
+        inertial = ET.SubElement(link, "inertial")
+        _origin(inertial, model.link.com[i], (1, 0, 0, 0))
+        ET.SubElement(inertial, "mass", value=text(model.link.mass[i]))
+        names = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        mass = float(model.link.mass[i])
+        possible = raised(name, mass, floats(model.link.inertia[i]), [])
+        six = {k: text(v) for k, v in zip(names, possible, strict=True)}
+        ET.SubElement(inertial, "inertia", six)
+    g = model.geom
+    for k in np.flatnonzero(np.array(g.link, int) == i):
+        size = floats(g.size[k])
+        shape = {
+            "box": {"size": text(2 * size)},
+            "sphere": {"radius": text(size[0])},
+            "cylinder": {"radius": text(size[0]), "length": text(2 * size[1])},
+            "capsule": {"radius": text(size[0]), "length": text(2 * size[1])},
+        }.get(g.kinds[k])
+        if shape is not None:
+            collision = ET.SubElement(link, "collision", name=g.names[k])
+            _origin(collision, g.position[k], g.rotation[k])
+            ET.SubElement(ET.SubElement(collision, "geometry"), g.kinds[k], shape)
+    return link
+
+
+def _joint(robot: ET.Element, model: Model, i: int) -> None:
+    tree, j = model.tree, model.joint
+    kind, rows = tree.types[i], tree.v_index[i]
+    low, high = (floats(x[rows]) for x in (j.lower, j.upper))
+    bounded = len(rows) == 1 and (np.isfinite(low[0]) or np.isfinite(high[0]))
+    urdf_type = TYPES.get(kind) or ("prismatic" if kind == "prismatic" else "revolute")
+    if kind == "revolute" and not bounded:
+        urdf_type = "continuous"
+    joint = ET.SubElement(robot, "joint", name=tree.joints[i], type=urdf_type)
+    _origin(joint, j.origin[i], j.rotation[i])
+    parent = tree.links[tree.parent[i]] if tree.parent[i] >= 0 else WORLD
+    ET.SubElement(joint, "parent", link=parent)
+    ET.SubElement(joint, "child", link=tree.links[i])
+    if kind in ("revolute", "prismatic", "planar"):
+        ET.SubElement(joint, "axis", xyz=text(j.axis[i]))
+    if kind != "fixed":
+        passive = {"damping": j.damping[rows[0]], "friction": j.friction[rows[0]]}
+        ET.SubElement(joint, "dynamics", {k: text(v) for k, v in passive.items()})
+    if kind in ("revolute", "prismatic"):
+        effort = _effort(model, rows[0])
+        limit = {"effort": text(effort), "velocity": text(UNLIMITED)}
+        if urdf_type != "continuous":
+            ends = np.clip([low[0], high[0]], -UNLIMITED, UNLIMITED)
+            limit = {"lower": text(ends[0]), "upper": text(ends[1])} | limit
+        ET.SubElement(joint, "limit", limit)
+
+
+def _effort(model: Model, row: int) -> float:
+    """Largest force of the actuators on a degree of freedom; URDF's stand-in for none is large."""
+    a = model.actuator
+    bounds = [
+        max(abs(float(a.force_lower[k])), abs(float(a.force_upper[k]))) * abs(float(a.gear[k]))
+        for k in range(a.nu)
+        if a.dof[k] == row
+    ]
+    return min(sum(bounds), UNLIMITED) if bounds else 0.0
+
+
+def _frames(robot: ET.Element, model: Model) -> None:
+    f, links = model.frame, (*model.tree.links, WORLD)
+    for k, name in enumerate(f.names):
+        ET.SubElement(robot, "link", name=name)
+        joint = ET.SubElement(robot, "joint", name=f"{name}/fixed", type="fixed")
+        _origin(joint, f.position[k], f.rotation[k])
+        ET.SubElement(joint, "parent", link=links[f.link[k]])
+        ET.SubElement(joint, "child", link=name)

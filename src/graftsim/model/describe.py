@@ -1,0 +1,132 @@
+"""What is in a model, as plain data that JSON can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftsim.model.contact_counts import SIZES
+from graftsim.model.model import Model
+from graftsim.model.pairs import SURFACE
+
+# Kinds of joints that have an axis.
+AXIAL = ("revolute", "prismatic", "planar")
+PASSIVE = ("lower", "upper", "damping", "friction", "stiffness", "armature")
+DRIVE = ("gear", "gain", "kp", "kd", "control_lower", "control_upper", "force_lower", "force_upper")
+
+
+def describe_dict(model: Model) -> dict[str, Any]:
+    """Everything of a model in lists and numbers that JSON can hold (no infinities: None).
+
+    SI units, rad. Keys: name, counts, total_mass, gravity, links, joints (one row a degree of
+    freedom), actuators, shapes, pairs (of shapes that may touch), frames, notes (what was skipped
+    or assumed, and why).
+    """
+    t = model.tree
+    return {
+        "name": model.name,
+        "counts": {
+            "links": t.nl,
+            "moving_joints": sum(k != "fixed" for k in t.types),
+            "nq": t.nq,
+            "nv": t.nv,
+            "nu": model.actuator.nu,
+        },
+        "total_mass": _plain(np.asarray(model.link.mass, float).sum()),
+        "gravity": _plain(model.world.gravity),
+        "links": _links(model),
+        "joints": _joints(model),
+        "actuators": _actuators(model),
+        "shapes": _shapes(model),
+        "pairs": _pairs(model),
+        "frames": _frames(model),
+        "notes": list(model.notes),
+    }
+
+
+def _links(model: Model) -> list[dict[str, Any]]:
+    t = model.tree
+    return [
+        {
+            "name": t.links[i],
+            "parent": t.links[p] if p >= 0 else "world",
+            "joint": t.joints[i],
+            "type": t.types[i],
+            "depth": int(t.depth[i]),
+            "mass": _plain(model.link.mass[i]),
+            "com": _plain(model.link.com[i]),
+            "inertia": _plain(model.link.inertia[i]),
+        }
+        for i, p in enumerate(t.parent)
+    ]
+
+
+def _joints(model: Model) -> list[dict[str, Any]]:
+    t, j = model.tree, model.joint
+    return [
+        {
+            "dof": t.dofs[row],
+            "type": t.types[i],
+            "unit": t.dof_units[row],
+            "axis": _plain(j.axis[i]) if t.types[i] in AXIAL else None,
+            **{k: _plain(getattr(j, k)[row]) for k in PASSIVE},
+        }
+        for row, i in enumerate(t.link_of_dof)
+    ]
+
+
+def _actuators(model: Model) -> list[dict[str, Any]]:
+    a, dofs = model.actuator, model.tree.dofs
+    return [
+        {"name": a.names[k], "kind": a.kinds[k], "dof": dofs[a.dof[k]]}
+        | {n: _plain(getattr(a, n)[k]) for n in DRIVE}
+        | {"time_constant": _plain(a.time_constant[k]) if a.lagged[k] else None}
+        for k in range(a.nu)
+    ]
+
+
+def _shapes(model: Model) -> list[dict[str, Any]]:
+    g, owner = model.geom, (*model.tree.links, "world")  # index -1 is the world
+    return [
+        {
+            "name": g.names[k],
+            "kind": kind,
+            "link": owner[g.link[k]],
+            "size": _plain(g.size[k][: SIZES[kind]]),
+            "position": _plain(g.position[k]),
+            "rotation": _plain(g.rotation[k]),
+            "corners": len(g.vertices[k]),
+        }
+        for k, kind in enumerate(g.kinds)
+    ]
+
+
+def _frames(model: Model) -> list[dict[str, Any]]:
+    f, owner = model.frame, (*model.tree.links, "world")
+    return [
+        {
+            "name": f.names[k],
+            "link": owner[f.link[k]],
+            "position": _plain(f.position[k]),
+            "rotation": _plain(f.rotation[k]),
+        }
+        for k in range(len(f.names))
+    ]
+
+
+def _pairs(model: Model) -> list[dict[str, Any]]:
+    pair, names = model.pair, model.geom.names
+    return [
+        {"name": pair.names[k], "shapes": [names[i] for i in pair.geoms[k]]}
+        | {n: _plain(getattr(pair, n)[k]) for n in SURFACE}
+        for k in range(len(pair.names))
+    ]
+
+
+def _plain(values: Any) -> Any:
+    """Numbers as Python floats and lists; infinite ones as None."""
+    array = np.asarray(values, float)
+    if array.ndim:
+        return [_plain(x) for x in array]
+    return float(array) if np.isfinite(array) else None

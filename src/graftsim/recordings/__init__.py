@@ -1,0 +1,1 @@
+"""Recordings in memory: channels with units, filters, signals. Knows no file."""

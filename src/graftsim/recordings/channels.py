@@ -1,0 +1,134 @@
+"""The vocabulary of recorded channels, `family.quantity[label]`: widths, dimensions, parts.
+
+It is the vocabulary of the simulator's named variables, so that a channel lines up with what
+the simulator computes without a second table.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from graftsim.errors import LogError, suggest
+from graftsim.recordings.units import si_symbol
+
+# A dimension per column; several where the log alone cannot tell (a joint turns or slides).
+_Columns = tuple[tuple[str, ...], ...]
+_POSITION: _Columns = (("length",),) * 3
+_QUATERNION: _Columns = (("number",),) * 4
+_Q = (("angle", "length"),)
+_QD = (("angular velocity", "velocity"),)
+_QDD = (("angular acceleration", "acceleration"),)
+_TAU = (("torque", "force"),)
+
+# Rows of a joint follow its type: 1 revolute or prismatic, 3 planar or spherical, 4 spherical
+# position (quaternion), 6 and 7 free (linear part first, as in MuJoCo).
+_LAYOUTS: dict[str, tuple[_Columns, ...]] = {
+    "joint.q": (_Q, (("length",), ("length",), ("angle",)), _QUATERNION, _POSITION + _QUATERNION),
+    "joint.qd": (_QD, _QD * 3, (("velocity",),) * 3 + (("angular velocity",),) * 3),
+    "joint.qdd": (_QDD, _QDD * 3, (("acceleration",),) * 3 + (("angular acceleration",),) * 3),
+    "joint.tau": (_TAU, _TAU * 3, (("force",),) * 3 + (("torque",),) * 3),
+    "link.pose": (_POSITION + _QUATERNION,),
+    "link.position": (_POSITION,),
+    "link.heading": ((("number",),) * 3,),
+    "link.angular_velocity": ((("angular velocity",),) * 3,),
+    "link.linear_acceleration": ((("acceleration",),) * 3,),
+    "link.force": ((("force",),) * 3,),
+}
+# An actuator command may be a torque, a current, a duty cycle; any width, any unit.
+_OPEN = ("control", "signal")
+QUANTITIES = (*_LAYOUTS, *_OPEN)
+MEANINGS = ", ".join(f"{name}[NAME]" for name in QUANTITIES)
+
+_NAME = re.compile(r"(?P<quantity>[a-z_]+(?:\.[a-z_]+)?)\[(?P<label>[^\[\]*?]+)\]")
+_PARTS = {
+    "link.pose": ("x", "y", "z", "qw", "qx", "qy", "qz"),
+    **dict.fromkeys(
+        (
+            name
+            for name, layouts in _LAYOUTS.items()
+            if name[:5] == "link." and len(layouts[0]) == 3
+        ),
+        ("x", "y", "z"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ChannelName:
+    """A channel name taken apart: `joint.q[elbow]` is quantity `joint.q`, label `elbow`."""
+
+    quantity: str
+    label: str
+
+    def __str__(self) -> str:
+        return f"{self.quantity}[{self.label}]"
+
+
+def split_name(name: str) -> ChannelName | None:
+    """Quantity and label of a name of the form `family.quantity[label]`, else None.
+
+    The quantity may be one that is not in the vocabulary.
+    """
+    match = _NAME.fullmatch(name)
+    return ChannelName(match["quantity"], match["label"]) if match else None
+
+
+def parse_name(name: str) -> ChannelName:
+    """Quantity and label of a channel name of the vocabulary.
+
+    Raises: LogError for another form, a wildcard label, or a quantity not in the vocabulary.
+    """
+    parsed = split_name(name)
+    if parsed is None:
+        raise LogError(f"{name!r} is not a channel name. Write one of {MEANINGS}.")
+    if parsed.quantity not in QUANTITIES:
+        raise LogError(
+            f"{name!r}: there is no recorded quantity {parsed.quantity!r}. "
+            f"{suggest(parsed.quantity, QUANTITIES, limit=len(QUANTITIES))} "
+            "Use signal[NAME] for anything else."
+        )
+    return parsed
+
+
+def column_dimensions(name: ChannelName, width: int) -> _Columns | None:
+    """Dimensions each of the `width` columns may have; None where any is accepted.
+
+    Raises: LogError when the quantity does not come in that many columns.
+    """
+    if name.quantity in _OPEN:
+        return None
+    layouts = _LAYOUTS[name.quantity]
+    for layout in layouts:
+        if len(layout) == width:
+            return layout
+    wanted = " or ".join(str(len(layout)) for layout in layouts)
+    parts = _PARTS.get(name.quantity)
+    order = f" ({' '.join(parts)})" if parts else ""
+    raise LogError(f"{name}: takes {wanted} columns{order}, not {width}.")
+
+
+def part_names(name: str, width: int) -> tuple[str, ...]:
+    """Suffixes of the columns of a channel in a file: x, y, z ...; or 0, 1, 2 ...; or ("",)."""
+    if width == 1:
+        return ("",)
+    parsed = split_name(name)
+    parts = _PARTS.get(parsed.quantity, ()) if parsed else ()
+    return parts if len(parts) == width else tuple(str(i) for i in range(width))
+
+
+def default_unit(dimensions: tuple[str, ...]) -> str:
+    """SI unit of a column whose unit was not stated, such as "rad or m"."""
+    return " or ".join(si_symbol(dimension) for dimension in dimensions)
+
+
+def quaternion_columns(name: str, width: int) -> slice | None:
+    """Which columns of the channel hold a unit quaternion w, x, y, z."""
+    parsed = split_name(name)
+    if parsed is None or (parsed.quantity, width) not in {
+        ("link.pose", 7),
+        ("joint.q", 7),
+        ("joint.q", 4),
+    }:
+        return None
+    return slice(width - 4, width)
