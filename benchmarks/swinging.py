@@ -80,7 +80,7 @@ def nothing(problem: gs.Problem, item: Any) -> dict[str, Any]:
 
 def timed(problem: gs.Problem, item: Any) -> dict[str, Any]:
     """Local minima, with what they took, and how much code this process built or read."""
-    from graftsim.kernels import cache
+    from graftsim.kernels.codegen import cache
 
     counted = {"built": 0, "read": 0}
     read, write = cache.read, cache.write

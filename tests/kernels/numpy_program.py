@@ -11,7 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from graftsim.kernels.program import DTYPES, TYPES, Library, Program
+from graftsim.kernels.ir.program import DTYPES, TYPES, Library, Program
 
 _SIMPLE: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from graftsim.kernels import cache
+from graftsim.kernels.codegen import cache
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import jax.numpy as jnp
 from graftsim import kernels
-from graftsim.kernels import cache
+from graftsim.kernels.codegen import cache
 found = []
 read = cache.read
 cache.read = lambda key: found.append(read(key)) or found[-1]
@@ -59,9 +59,7 @@ def test_several_processes_at_once(tmp_path):
 def test_a_lock_goes_with_its_process(tmp_path, monkeypatch):
     """Who waits for a process that is killed, goes on; its lock file is no hindrance either."""
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", str(tmp_path))
-    code = (
-        "from graftsim.kernels import cache\nwith cache.once('key'): print('in', flush=1); input()"
-    )
+    code = "from graftsim.kernels.codegen import cache\nwith cache.once('key'): print('in', flush=1); input()"
     env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     holder = subprocess.Popen(
         [sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -8,7 +8,7 @@ import pytest
 
 from graftsim import kernels
 from graftsim.errors import KernelError
-from graftsim.kernels.liveness import find_live
+from graftsim.kernels.codegen.liveness import find_live
 
 LANES = (1, 2, 7, 8, 19)
 

@@ -18,7 +18,7 @@ from scipy import special
 
 import graftsim.kernels
 from graftsim.kernels.functions import FUNCTIONS
-from graftsim.kernels.program import Library, Program
+from graftsim.kernels.ir.program import Library, Program
 
 LIMIT = 2.0
 TYPES = ["f32", "f64"]

@@ -8,7 +8,7 @@ from jax import lax
 
 from graftsim import kernels
 from graftsim.kernels import compiled  # noqa: F401  (its import registers the rules)
-from graftsim.kernels.trace import RULES
+from graftsim.kernels.ir.trace import RULES
 from graftsim.seldom import seldom
 
 R = np.random.default_rng(4)

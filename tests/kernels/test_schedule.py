@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from agreement import agree
 
-from graftsim.kernels import compiled, schedule
-from graftsim.kernels.liveness import find_live
-from graftsim.kernels.program import Region
+from graftsim.kernels import compiled
+from graftsim.kernels.codegen import schedule
+from graftsim.kernels.codegen.liveness import find_live
+from graftsim.kernels.ir.program import Region
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(19, 4))

@@ -11,7 +11,7 @@ from agreement import agree, close
 from jax import lax
 
 from graftsim import kernels
-from graftsim.kernels.liveness import find_live
+from graftsim.kernels.codegen.liveness import find_live
 
 R = np.random.default_rng(11)
 ROWS = jnp.asarray(R.normal(size=(5, 2)))

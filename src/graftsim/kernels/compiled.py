@@ -11,23 +11,15 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
-from graftsim.kernels import (  # the rules register themselves
-    control,  # noqa: F401
-    elementwise,  # noqa: F401
-    indexing,  # noqa: F401
-    linalg,  # noqa: F401
-    machine,
-    reductions,  # noqa: F401
-    shaping,  # noqa: F401
-    sorting,  # noqa: F401
-)
-from graftsim.kernels.arrays import SMALL, Pull, Value
-from graftsim.kernels.handler import HEAD, handler_text
-from graftsim.kernels.liveness import Live, find_live
-from graftsim.kernels.llvm import Module
-from graftsim.kernels.program import BITS, DTYPES, Buffer, Program
-from graftsim.kernels.schedule import shorten
-from graftsim.kernels.trace import Interpreter, check, trace, type_of
+import graftsim.kernels.rules  # noqa: F401 (registers them)
+from graftsim.kernels.codegen import machine
+from graftsim.kernels.codegen.handler import HEAD, handler_text
+from graftsim.kernels.codegen.liveness import Live, find_live
+from graftsim.kernels.codegen.llvm import Module
+from graftsim.kernels.codegen.schedule import shorten
+from graftsim.kernels.ir.arrays import SMALL, Pull, Value
+from graftsim.kernels.ir.program import BITS, DTYPES, Buffer, Program
+from graftsim.kernels.ir.trace import Interpreter, check, trace, type_of
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from graftsim.kernels.functions import (
     trigonometric,
 )
 from graftsim.kernels.functions.real import Real
-from graftsim.kernels.program import Program
+from graftsim.kernels.ir.program import Program
 
 __all__ = ["FUNCTIONS"]
 

@@ -7,7 +7,7 @@ import math
 from graftsim.kernels.functions.constants import parts
 from graftsim.kernels.functions.real import Real, reciprocals
 from graftsim.kernels.functions.tables import TABLES
-from graftsim.kernels.program import Program
+from graftsim.kernels.ir.program import Program
 
 
 def reduce(m: Real, x: int, offset: int) -> tuple[int, int, int, int]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graftsim.kernels.functions.tables import TABLES
-from graftsim.kernels.program import Program
+from graftsim.kernels.ir.program import Program
 
 Arg = int | float
 

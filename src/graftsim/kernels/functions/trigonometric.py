@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from graftsim.kernels.functions.constants import parts
 from graftsim.kernels.functions.real import Real
-from graftsim.kernels.program import Program
+from graftsim.kernels.ir.program import Program
 
 
 def _limit(m: Real) -> float:

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from graftsim.kernels.arrays import Index, Pull, Value
-from graftsim.kernels.elementwise import convert, each, ones
-from graftsim.kernels.program import DTYPES, Loop, Program
-from graftsim.kernels.trace import Interpreter, rule, type_of
-from graftsim.kernels.wide import mapped, product
+from graftsim.kernels.ir.arrays import Index, Pull, Value
+from graftsim.kernels.ir.program import DTYPES, Loop, Program
+from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.rules.elementwise import convert, each, ones
+from graftsim.kernels.rules.wide import mapped, product
 
 T = TypeVar("T")
 # A contraction with an array of parameters larger than this becomes a loop.

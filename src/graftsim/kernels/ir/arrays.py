@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graftsim.kernels.program import Buffer, Program
+from graftsim.kernels.ir.program import Buffer, Program
 
 Exploded = np.ndarray
 Index = tuple[int, ...]

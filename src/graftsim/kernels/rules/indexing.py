@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from graftsim.kernels.arrays import SMALL, Index, Pull, Value
-from graftsim.kernels.program import DTYPES
-from graftsim.kernels.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.arrays import SMALL, Index, Pull, Value
+from graftsim.kernels.ir.program import DTYPES
+from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 
 
 def pulled(t: Interpreter, result: Pull, sources: list[Value]) -> Value:

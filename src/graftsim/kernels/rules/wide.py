@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from graftsim.kernels.program import Program
+from graftsim.kernels.ir.program import Program
 
 # Fewer neighbours than this, in a vector of any width, are not worth it.
 FEWEST = 8

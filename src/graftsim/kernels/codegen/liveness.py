@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graftsim.kernels.program import Branch, Buffer, Library, Loop, Program, Region, Store
+from graftsim.kernels.ir.program import Branch, Buffer, Library, Loop, Program, Region, Store
 
 
 @dataclass

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graftsim.kernels.liveness import Live
-from graftsim.kernels.program import Branch, Loop, Program, Region
+from graftsim.kernels.codegen.liveness import Live
+from graftsim.kernels.ir.program import Branch, Loop, Program, Region
 
 # Operations whose code (some nine bytes each) is beyond the 64 KiB of present caches.
 _LONG = 7000

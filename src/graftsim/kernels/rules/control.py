@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from jax.extend.core import jaxprs_in_params
 
-from graftsim.kernels.arrays import Index, Pull, Value
-from graftsim.kernels.program import Branch, Buffer, Loop
-from graftsim.kernels.reductions import tree
-from graftsim.kernels.shaping import remap
-from graftsim.kernels.trace import Interpreter, rule, type_of
-from graftsim.kernels.wide import FEWEST, pack_of, source
+from graftsim.kernels.ir.arrays import Index, Pull, Value
+from graftsim.kernels.ir.program import Branch, Buffer, Loop
+from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.rules.reductions import tree
+from graftsim.kernels.rules.shaping import remap
+from graftsim.kernels.rules.wide import FEWEST, pack_of, source
 
 # A carried array no larger than this is scalars, wherever it comes from.
 STATE = 1024

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.kernels.arrays import EXPLODE, Index, Pull, Value
-from graftsim.kernels.program import DTYPES, Buffer
-from graftsim.kernels.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.arrays import EXPLODE, Index, Pull, Value
+from graftsim.kernels.ir.program import DTYPES, Buffer
+from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 
 Place = Callable[[Index], int]
 

@@ -7,7 +7,7 @@ import threading
 from functools import cache
 from typing import Any
 
-from graftsim.kernels import cache as disk
+from graftsim.kernels.codegen import cache as disk
 
 # Engines own the code: they live as long as the process.
 _ENGINES: list[Any] = []

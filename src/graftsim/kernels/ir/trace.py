@@ -17,8 +17,8 @@ from jax.extend import core as jex
 from jax.extend.source_info_util import summarize  # pyright: ignore
 
 from graftsim.errors import KernelError
-from graftsim.kernels.arrays import EXPLODE, EXPLODE_INPUT, Arrays, Pull, Value
-from graftsim.kernels.program import TYPES, Program
+from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, Pull, Value
+from graftsim.kernels.ir.program import TYPES, Program
 
 Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], Sequence[Value]]
 RULES: dict[str, Rule] = {}

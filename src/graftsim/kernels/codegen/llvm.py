@@ -14,8 +14,8 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-from graftsim.kernels.liveness import Live, find_live
-from graftsim.kernels.program import BITS, Branch, Buffer, Library, Loop, Program, Region, Store
+from graftsim.kernels.codegen.liveness import Live, find_live
+from graftsim.kernels.ir.program import BITS, Branch, Buffer, Library, Loop, Program, Region, Store
 
 LLVM = {"f32": "float", "f64": "double", "i32": "i32", "i64": "i64", "u32": "i32", "u64": "i64",
         "i1": "i1"}  # fmt: skip

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import KernelError
-from graftsim.kernels.arrays import Pull, Value
 from graftsim.kernels.functions import FUNCTIONS
-from graftsim.kernels.program import BITS, DTYPES, Program
-from graftsim.kernels.trace import Interpreter, rule, type_of
-from graftsim.kernels.wide import mapped
+from graftsim.kernels.ir.arrays import Pull, Value
+from graftsim.kernels.ir.program import BITS, DTYPES, Program
+from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.rules.wide import mapped
 
 # Elements of all operands, in order -> elements of the result.
 ListFunction = Callable[..., list[int]]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import KernelError
-from graftsim.kernels.arrays import SMALL, Value
-from graftsim.kernels.program import Program
-from graftsim.kernels.trace import Interpreter, rule
+from graftsim.kernels.ir.arrays import SMALL, Value
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.trace import Interpreter, rule
 
 
 def _after(p: Program, a: int, b: int) -> int:

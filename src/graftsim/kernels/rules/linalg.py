@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.kernels.arrays import Value
-from graftsim.kernels.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.arrays import Value
+from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 
 
 def _each_matrix(a: np.ndarray, f: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Programs of scalar operations: their arrays, and how a traced function becomes one."""
