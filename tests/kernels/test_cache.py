@@ -60,7 +60,8 @@ def test_a_lock_goes_with_its_process(tmp_path, monkeypatch):
     """Who waits for a process that is killed, goes on; its lock file is no hindrance either."""
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", str(tmp_path))
     code = "from graftsim.kernels.codegen import cache\nwith cache.once('key'): print('in', flush=1); input()"
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+        "from graftsim.kernels.codegen import cache\n"
+        "with cache.once('key'): print('in', flush=1); input()"
     holder = subprocess.Popen(
         [sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
