@@ -59,8 +59,10 @@ def test_several_processes_at_once(tmp_path):
 def test_a_lock_goes_with_its_process(tmp_path, monkeypatch):
     """Who waits for a process that is killed, goes on; its lock file is no hindrance either."""
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", str(tmp_path))
+    code = (
         "from graftsim.kernels.codegen import cache\n"
         "with cache.once('key'): print('in', flush=1); input()"
+    )
     holder = subprocess.Popen(
         [sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
