@@ -200,9 +200,12 @@ def _edges(a: Shape, b: Shape, which: Bool[Array, "3 3"], apart: Bool[Array, ""]
     middle_b = b.p - to_world(b.R, jnp.where(on_b, 0.0, sign(to_shape(b.R, n)) * b.size))
     s, t = segments.nearest(middle_b - middle_a, u, half_a, v, half_b)
     x_a, x_b = middle_a + s * u, middle_b + t * v
+    # Where an end counts, the normal is that from point to point. Between the ends it is n: the
+    # same, but its slope is not that of a difference which rounding eats as the gap closes.
+    ended = apart & ((jnp.abs(s) >= half_a) | (jnp.abs(t) >= half_b))
     length, unit = direction(x_b - x_a, n)
-    depth = jnp.where(apart, -length, dot(n, x_a - x_b))
-    return one(depth, (x_a + x_b) / 2, jnp.where(apart, unit, n))
+    depth = jnp.where(ended, -length, dot(n, x_a - x_b))
+    return one(depth, (x_a + x_b) / 2, jnp.where(ended, unit, n))
 
 
 def _corner(a: Shape, b: Shape) -> Points:
