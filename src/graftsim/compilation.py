@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import jax
+
+from graftsim import private
 
 
 def cache_compilations(folder: str | Path | None = None) -> Path:
@@ -13,10 +14,11 @@ def cache_compilations(folder: str | Path | None = None) -> Path:
 
     The default is `graftsim/xla` in the user's cache folder (XDG_CACHE_HOME, or ~/.cache). Call it
     before the first compilation. It changes JAX's settings for the whole process, so the library
-    never does it by itself; the command line does.
+    never does it by itself; the command line does. A folder that others may write to is not used:
+    what lies there is run as code.
     """
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    place = base / "graftsim" / "xla" if folder is None else Path(folder)
-    jax.config.update("jax_compilation_cache_dir", str(place))
+    place = private.cache_folder() / "xla" if folder is None else Path(folder)
+    if private.private(place):
+        jax.config.update("jax_compilation_cache_dir", str(place))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
     return place

@@ -1,5 +1,6 @@
 """Machine code on disk: found again, rebuilt when damaged, limited, and never in the way."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import graftsim as gs
 from graftsim.kernels.codegen import cache
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +65,7 @@ def test_a_lock_goes_with_its_process(tmp_path, monkeypatch):
         "from graftsim.kernels.codegen import cache\n"
         "with cache.once('key'): print('in', flush=1); input()"
     )
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     holder = subprocess.Popen(
         [sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -105,3 +108,48 @@ def test_damage_of_any_kind_reads_as_nothing(tmp_path, monkeypatch, content):
     assert not (tmp_path / "key").exists()
     cache.write("key", b"code")
     assert cache.read("key") == b"code"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such bits")
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path, monkeypatch, mode):
+    """Neither read nor written, and said once with what to do."""
+    place = tmp_path / "shared"
+    place.mkdir()
+    place.chmod(mode)
+    monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", str(place))
+    with pytest.warns(gs.GraftsimWarning, match="chmod go-w"):
+        cache.write("key", b"code")
+    assert list(place.iterdir()) == []
+    assert cache.read("key") is None
+
+
+def test_a_replaced_file_is_not_run(tmp_path, monkeypatch):
+    """A digest without the user's key, a file that others may write, a link: built anew."""
+    monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", str(tmp_path))
+    cache.write("key", b"code")
+    file = tmp_path / "key"
+    good = file.read_bytes()
+    assert cache.read("key") == b"code"
+    file.write_bytes(hashlib.sha256(b"evil").digest() + b"evil")
+    assert cache.read("key") is None
+    assert not file.exists()
+    file.write_bytes(good)
+    file.chmod(0o666)
+    assert cache.read("key") is None
+    (tmp_path / "elsewhere").write_bytes(good)
+    file.symlink_to(tmp_path / "elsewhere")
+    assert cache.read("key") is None
+
+
+def test_folders_are_made_for_the_user_alone(tmp_path, monkeypatch):
+    """The cache and the key: 0700 and 0600, whatever the umask."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("GRAFTSIM_KERNEL_CACHE", raising=False)
+    cache.write("key", b"code")
+    own = tmp_path / "home" / "graftsim"
+    modes = [p.stat().st_mode & 0o777 for p in (own, own / "kernels", own / "key")]
+    assert modes == [0o700, 0o700, 0o600]
+    assert cache.read("key") == b"code"
+    (own / "key").chmod(0o644 | 0o020)
+    assert cache.read("key") is None

@@ -7,6 +7,7 @@ their compiled programs (`programs`), from one task to the next.
 from __future__ import annotations
 
 import functools
+import hashlib
 import multiprocessing
 import os
 import pickle
@@ -86,6 +87,9 @@ def _problem(sent: Sent, payload: bytes | None) -> Problem | None:
                 try:
                     payload = Path(sent.path).read_bytes()
                 except OSError:
+                    return None
+                # A pickle is code: only what the driver wrote is opened.
+                if hashlib.sha256(payload).hexdigest() != sent.key:
                     return None
             _problems[sent.key] = pickle.loads(payload)
         _problems.move_to_end(sent.key)

@@ -1,21 +1,23 @@
-"""Machine code on disk: one file for each key, safe with several processes.
+"""Machine code on disk: one file for each key, safe with several processes and from other users.
 
-A file is written beside its place and moved there whole; it begins with a checksum of its content,
-so that a damaged one is noticed and built anew. Processes that want the same code at the same time
-wait for the one that builds it (`once`). The oldest go when the folder outgrows its limit.
-The folder is `graftsim/kernels` in the user's cache folder (XDG_CACHE_HOME, or ~/.cache), or
-GRAFTSIM_KERNEL_CACHE; that variable set to nothing turns the cache off.
+A file is written beside its place and moved there whole; it begins with a keyed digest of its
+content (`private`), so that a damaged or foreign one is noticed and built anew. Processes that want
+the same code at the same time wait for the one that builds it (`once`). The oldest go when the
+folder outgrows its limit. The folder is `graftsim/kernels` in the user's cache folder, or
+GRAFTSIM_KERNEL_CACHE; that variable set to nothing turns the cache off, and so does a folder that
+others may write to.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from graftsim import private
 
 try:
     import fcntl
@@ -31,10 +33,10 @@ _written = 0
 def folder() -> Path | None:
     """Where the files are, or None if nothing is kept."""
     chosen = os.environ.get("GRAFTSIM_KERNEL_CACHE")
-    if chosen is not None:
-        return Path(chosen) if chosen else None
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "graftsim" / "kernels"
+    if chosen == "":
+        return None
+    place = Path(chosen) if chosen else private.cache_folder() / "kernels"
+    return place if private.private(place) else None
 
 
 def read(key: str) -> bytes | None:
@@ -43,31 +45,25 @@ def read(key: str) -> bytes | None:
     if place is None:
         return None
     path = place / key
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    code = content[32:]
-    if hashlib.sha256(code).digest() != content[:32]:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        return None
+    code = private.unsealed(path)
     with contextlib.suppress(OSError):
-        os.utime(path)
+        if code is None:
+            path.unlink(missing_ok=True)
+        else:
+            os.utime(path)
     return code
 
 
 def write(key: str, code: bytes) -> None:
     """Keep content under a key. A full or read-only disk costs speed, not the run."""
     global _written
-    place = folder()
-    if place is None:
+    place, content = folder(), private.sealed(code)
+    if place is None or content is None:
         return
     try:
-        place.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=place, prefix=".new-")
         with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
+            file.write(content)
         os.replace(name, place / key)
     except OSError:
         return
@@ -90,7 +86,6 @@ def once(key: str) -> Iterator[None]:
         return
     lock = place / f".lock-{key}"
     try:
-        place.mkdir(parents=True, exist_ok=True)
         file = lock.open("w")
     except OSError:
         yield
