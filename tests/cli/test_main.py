@@ -131,3 +131,24 @@ def test_interrupt(monkeypatch, cli, place):
     monkeypatch.setattr(inspect, "run", stop)
     code, out, err = cli("inspect", place / "robot.urdf")
     assert (code, out, err) == (130, "", "graftsim inspect: interrupted.\n")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    ["--dt nan", "--dt inf", "--dt 1e-308", "--dt=-1", "--seed=-1", "--seconds nan", "--seconds 0",
+     "--substeps 0", "--noise nan", "--ground inf"],
+)  # fmt: skip
+def test_numbers_out_of_their_range(capsys, flags):
+    """A usage error that names the flag, before anything is read."""
+    assert main(["simulate", "nowhere.urdf", *flags.split()]) == 2
+    flag = flags.replace("=", " ").split()[0]
+    assert f"graftsim simulate: {flag}: Expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["dt = nan", "seed = -1", "iterations = -1", "holdout = 1.5"])
+def test_numbers_of_a_run_file_out_of_their_range(tmp_path, capsys, line):
+    """The same ranges hold in run files."""
+    run = tmp_path / "run.toml"
+    run.write_text(line + "\n")
+    assert main(["fit", "nowhere.urdf", "log.csv", "--run", str(run)]) == 2
+    assert f"{line.split()[0]} = " in capsys.readouterr().err

@@ -10,7 +10,7 @@ import tyro
 
 from graftsim.cli import run_file
 from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
-from graftsim.cli.options import Flag, Strings, TouchOptions, shown
+from graftsim.cli.options import Count, Flag, Seed, Share, Strings, TouchOptions, shown
 
 TABLES = ("free", "candidates", "columns", "noise", "sensors", "start")
 
@@ -18,11 +18,11 @@ TABLES = ("free", "candidates", "columns", "noise", "sensors", "start")
 class SearchOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Options on the comparison with the data and the search."""
 
-    level: Annotated[float, shown("P")] = 0.001
+    level: Annotated[Share, shown("P")] = 0.001
     """Probability with which chance may look like an effect, over all pairs; default: 0.001."""
-    hidden: Annotated[tuple[int, ...], shown("N...")] = (8, 8)
+    hidden: Annotated[tuple[Count, ...], shown("N...")] = (8, 8)
     """Widths of the hidden layers of the networks; default: 8 8."""
-    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    seed: Annotated[Seed, tyro.conf.arg(metavar="N")] = 0
     """Seed of the networks' first weights."""
 
 

@@ -8,7 +8,7 @@ import msgspec
 import tyro
 
 from graftsim.cli.groups import SimulationOptions
-from graftsim.cli.options import Flag, Strings, shown
+from graftsim.cli.options import Count, Deviation, Flag, Seconds, Seed, Strings, shown
 
 
 class ExciteOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,19 +28,19 @@ class ExciteOptions(msgspec.Struct, frozen=True, kw_only=True):
     """fit.json of an earlier fit: what is known already counts as known."""
     out: Annotated[str, shown("FILE")] = "next.csv"
     """Log to write; default: next.csv."""
-    seconds: Annotated[float, shown("S")] = 10.0
+    seconds: Annotated[Seconds, shown("S")] = 10.0
     """Length of the recording; default: 10 s."""
     velocity: Annotated[Strings, shown("VALUE | JOINT=VALUE...")] = ()
     """Greatest speed (rad/s, m/s), of all joints or by joint; default: 2 rad/s, 0.3 m/s."""
     middle: Annotated[Strings, shown("JOINT=VALUE...")] = ()
     """Where to move about; default: the middle of each joint's travel."""
-    noise: Annotated[float, shown("STD")] = 1e-3
+    noise: Annotated[Deviation, shown("STD")] = 1e-3
     """Noise of the joint sensors (rad, m); default: 0.001."""
-    harmonics: Annotated[int, tyro.conf.arg(metavar="N")] = 5
+    harmonics: Annotated[Count, tyro.conf.arg(metavar="N")] = 5
     """Waves of each joint."""
-    generations: Annotated[int, tyro.conf.arg(metavar="N")] = 40
+    generations: Annotated[Count, tyro.conf.arg(metavar="N")] = 40
     """Improvements of the trajectory."""
-    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    seed: Annotated[Seed, tyro.conf.arg(metavar="N")] = 0
     """Of the search's random numbers."""
     json: Flag = False
     """Print what is expected as JSON instead of a table."""

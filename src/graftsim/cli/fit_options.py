@@ -11,7 +11,17 @@ import tyro
 
 from graftsim.cli import run_file
 from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
-from graftsim.cli.options import Flag, Strings, TouchOptions, shown
+from graftsim.cli.options import (
+    Count,
+    Deviation,
+    Flag,
+    Number,
+    Seed,
+    Share,
+    Strings,
+    TouchOptions,
+    shown,
+)
 
 TABLES = ("free", "graft", "columns", "noise", "sensors", "start")
 
@@ -19,24 +29,24 @@ TABLES = ("free", "graft", "columns", "noise", "sensors", "start")
 class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Options on the comparison with the data and the search."""
 
-    growth: Annotated[tuple[float, ...], tyro.conf.arg(metavar="SHARE...")] = (0.25, 1.0)
+    growth: Annotated[tuple[Share, ...], tyro.conf.arg(metavar="SHARE...")] = (0.25, 1.0)
     """Shorter horizons to go through first, as shares of the last."""
     loss: Literal["squared", "huber", "one_step"] = "squared"
     """huber forgives outliers; one_step compares single steps from measured states."""
     solver: Literal["auto", "levenberg_marquardt", "lbfgs", "adam"] = "auto"
     """Local optimiser; auto: lbfgs for networks with more than some 1,500 weights."""
-    iterations: Annotated[int, tyro.conf.arg(metavar="N")] = 50
+    iterations: Annotated[Number, tyro.conf.arg(metavar="N")] = 50
     """At most so many iterations a horizon."""
     search: Literal[
         "none", "basin_hopping", "random_restarts", "evolution", "cma_es", "archipelago", "auto"
     ] = "none"
     """Begin from many points within the bounds at once, against wrong minima; auto: only if a local
     fit leaves more than noise."""
-    starts: Annotated[int | None, shown("N")] = None
+    starts: Annotated[Count | None, shown("N")] = None
     """Points of a search, of each of its rounds; default: 16, random_restarts 64, evolution 32."""
-    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    seed: Annotated[Seed, tyro.conf.arg(metavar="N")] = 0
     """Of the search's random numbers."""
-    workers: Annotated[int, shown("N")] = 0
+    workers: Annotated[Number, shown("N")] = 0
     """Spread search and bootstrap over so many processes; default: this one alone."""
     cluster: Annotated[str, shown("ADDRESS")] = ""
     """Spread them over the workers of a dask scheduler, tcp://host:8786."""
@@ -45,7 +55,7 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
 class CertaintyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options on how sure the numbers are."""
 
-    bootstrap: Annotated[int, shown("N")] = 0
+    bootstrap: Annotated[Number, shown("N")] = 0
     """Refit to N resampled data sets and take the intervals from there; default: from the
     covariance."""
     bootstrap_by: Literal["window", "recording"] = "window"
@@ -63,9 +73,9 @@ class GraftOptions(msgspec.Struct, frozen=True, kw_only=True):
     """A variable that a network adds to, 'joint.tau_passive[*]' (see inspect --variables); give it
     again for more. Inputs after '='; default: of a joint its velocity and position,
     'joint.tau_passive[*]=joint.qd[*],joint.q[*]'."""
-    hidden: Annotated[tuple[int, ...], shown("N...")] = (16, 16)
+    hidden: Annotated[tuple[Count, ...], shown("N...")] = (16, 16)
     """Widths of the hidden layers; default: 16 16."""
-    sparsity: Annotated[float, shown("X")] = 0.0
+    sparsity: Annotated[Deviation, shown("X")] = 0.0
     """A cost of X on each unit of weight of an input, which sets what is not needed to exact zero;
     default: none."""
 

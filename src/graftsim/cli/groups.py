@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 import msgspec
 import tyro
 
-from graftsim.cli.options import Base, Flag, IntegratorName, Strings, shown
+from graftsim.cli.options import (
+    Base,
+    Count,
+    Flag,
+    Holdout,
+    IntegratorName,
+    Seconds,
+    Step,
+    Strings,
+    shown,
+)
 
 
 class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +33,7 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Empty or non-finite cells of a log: refuse them, or leave a gap."""
     heldout: Annotated[Strings, shown("LOG...")] = ()
     """Recordings kept for judgement; default: the end of each recording."""
-    holdout: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.25
+    holdout: Annotated[Holdout, tyro.conf.arg(metavar="SHARE")] = 0.25
     """Share of each recording that is held out when --heldout is not given."""
 
 
@@ -32,9 +42,9 @@ class SimulationOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     start: Annotated[Strings, shown("SELECTOR=VALUE...")] = ()
     """Starting values, 'joint.damping[*]=0.1', instead of the robot file's."""
-    dt: Annotated[float | None, shown("S")] = None
+    dt: Annotated[Step | None, shown("S")] = None
     """Simulation step; default: the logs' sample interval, at most 5 ms."""
-    substeps: Annotated[int | None, shown("N")] = None
+    substeps: Annotated[Count | None, shown("N")] = None
     """Integrator steps in each dt; default: 1 for rk4, else so many that a step is at most 1 ms."""
     integrator: IntegratorName = "implicit_damping"
     """rk4 is the most exact for smooth systems; implicit_damping stands any friction."""
@@ -47,7 +57,7 @@ class SimulationOptions(msgspec.Struct, frozen=True, kw_only=True):
 class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options on the comparison with the data."""
 
-    horizon: Annotated[float | None, shown("S")] = None
+    horizon: Annotated[Seconds | None, shown("S")] = None
     """Length of the windows that are simulated; default: 0.5 s, shorter for short logs."""
     initial: Literal["free", "measured"] = "free"
     """Whether the initial state of each window is fitted or taken from the data."""

@@ -15,7 +15,18 @@ Base = Literal["auto", "fixed", "free"]
 IntegratorName = Literal["semi_implicit_euler", "implicit_damping", "rk4"]
 ContactName = Literal["none", "complementarity", "lcp", "spring-damper"]
 Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
-Options = TypeVar("Options")
+Options = TypeVar("Options", bound=msgspec.Struct)
+
+# Numbers within what makes sense, by flag and by run file alike; NaN is in none of them.
+Step = Annotated[float, msgspec.Meta(ge=1e-9, le=10.0)]
+Seconds = Annotated[float, msgspec.Meta(ge=1e-6, le=1e7)]
+Height = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
+Deviation = Annotated[float, msgspec.Meta(ge=0.0, le=1e6)]
+Holdout = Annotated[float, msgspec.Meta(ge=0.0, lt=0.9)]
+Share = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+Number = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
+Seed = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
 
 # Flags of nested structs without the struct's name, --json without --no-json, no {None} in help.
 _STYLE = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
@@ -32,7 +43,7 @@ class TouchOptions(msgspec.Struct, frozen=True, kw_only=True):
     contact: ContactName = "none"
     """Law of contact. complementarity and lcp are rigid, with Coulomb's cone and with a pyramid;
     spring-damper gives way."""
-    ground: Annotated[float | None, shown("HEIGHT")] = None
+    ground: Annotated[Height | None, shown("HEIGHT")] = None
     """Put a floor, a plane named 'ground', at this height (m); default: what the file has."""
     self_collision: Literal["auto", "on", "off"] = "auto"
     """Whether links of one robot touch each other; auto: as an MJCF file says, not in a URDF."""
@@ -71,11 +82,11 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Log to write; default: motion.csv."""
     view: Annotated[str | None, shown("FILE")] = None
     """Also write a 3-D replay to this HTML file."""
-    seconds: Annotated[float, shown("S")] = 5.0
+    seconds: Annotated[Seconds, shown("S")] = 5.0
     """Simulated time; default: 5 s."""
-    dt: Annotated[float, shown("S")] = 0.002
+    dt: Annotated[Step, shown("S")] = 0.002
     """Step, also the sample interval of the log; default: 0.002 s."""
-    substeps: Annotated[int | None, shown("N")] = None
+    substeps: Annotated[Count | None, shown("N")] = None
     """Integrator steps in each dt; default: 1 for rk4, else so many that a step is at most 1 ms."""
     integrator: IntegratorName = "semi_implicit_euler"
     """rk4 is the most exact for smooth systems; implicit_damping stands any friction."""
@@ -89,9 +100,9 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Log with control[...] channels to play; default: no commands."""
     record: Annotated[Strings, shown("VARIABLE...")] = ()
     """Also write named variables, such as 'joint.tau_passive[*]' (see inspect --variables)."""
-    noise: Annotated[float, shown("STD")] = 0.0
+    noise: Annotated[Deviation, shown("STD")] = 0.0
     """Standard deviation of white noise added to positions and velocities; default: none."""
-    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    seed: Annotated[Seed, tyro.conf.arg(metavar="N")] = 0
     """Seed of the noise."""
     base: Base = "auto"
     """Of a URDF: whether its root is fixed to the world or floats."""
@@ -99,9 +110,18 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(kind: type[Options], command: str, args: Sequence[str], default: Any = None) -> Options:
-    """Options of a command from its flags; SystemExit 2 with a message when they are wrong."""
+    """Options of a command from its flags; SystemExit 2 with a message when they are wrong.
+
+    Raises ProblemError: a number out of its range.
+    """
     start = {} if default is None else {"default": default}
-    return tyro.cli(kind, prog=f"graftsim {command}", args=args, config=_STYLE, **start)
+    found = tyro.cli(kind, prog=f"graftsim {command}", args=args, config=_STYLE, **start)
+    try:
+        return msgspec.convert(msgspec.to_builtins(found), kind)
+    except msgspec.ValidationError as error:
+        expected, _, place = str(error).replace("`", "").partition(" - at $.")
+        flag = place.split(".")[-1].replace("_", "-")
+        raise ProblemError(f"--{flag}: {expected}, and no NaN.") from None
 
 
 def assignments(items: Sequence[str], what: str) -> dict[str, str]:

@@ -1,5 +1,8 @@
 """Logs that cannot be trusted (F10): each fault names file, row and column."""
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -212,3 +215,45 @@ def test_quaternions_and_headings(tmp_path):
     assert "norm 1.273" in text
     text = refused(path, {"link.heading[b]": ["x", "y", "z"]})
     assert f"{path}: row 2, columns 'x', 'y', 'z': the heading" in text
+
+
+def damaged_archives(folder):
+    """An archive with a byte turned, one cut short, one that declares far more than it holds."""
+    good = folder / "good.npz"
+    np.savez(good, time=np.arange(1000) * 0.01, pos=np.random.default_rng(0).normal(size=1000))
+    data = good.read_bytes()
+    middle = bytearray(data)
+    middle[3 * len(data) // 4] ^= 0xFF
+    yield "turned", bytes(middle), "array 'pos'"
+    yield "cut", data[: len(data) // 2], ""
+    yield "empty", b"", ""
+    yield "text", b"time,pos\n0,1\n", ""
+    huge = io.BytesIO()
+    shape = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"
+    header = b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + shape.ljust(117).encode() + b"\n"
+    with zipfile.ZipFile(huge, "w") as archive:
+        archive.writestr("pos.npy", header + bytes(80))
+    yield "huge", huge.getvalue(), "array 'pos'"
+    alone = io.BytesIO()
+    np.save(alone, np.arange(10.0))
+    yield "npy", alone.getvalue(), "single array (.npy)"
+
+
+def test_damaged_archives(tmp_path):
+    """Each is refused with its file, and with the array where one is to blame."""
+    for name, data, says in damaged_archives(tmp_path):
+        path = tmp_path / f"{name}.npz"
+        path.write_bytes(data)
+        text = refused(path)
+        assert str(path) in text, name
+        assert says in text, name
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_a_cell_longer_than_any_number(tmp_path, row):
+    """More characters than a reader of CSV takes, in the header, the first row or a later one."""
+    lines = [f"{i},1" for i in range(4)]
+    lines[row] = f"{row},{'9' * 200_000}"
+    text = refused(write(tmp_path, "\n".join(["time,pos", *lines][row == 0 :]) + "\n"))
+    assert "row" in text
+    assert "field larger than field limit" in text

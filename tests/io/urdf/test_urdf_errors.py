@@ -1,7 +1,10 @@
 """What a URDF reader must refuse, with file, line and remedy, and what it lists as skipped."""
 
+import pytest
 from urdf_texts import BODY, joint, link, refused, write
 
+from graftsim.errors import FileError
+from graftsim.io.load import load
 from graftsim.io.urdf.read import read_urdf
 
 
@@ -96,3 +99,18 @@ def test_names_that_urdf_lets_repeat(tmp_path):
     model = read_urdf(path)
     assert model.tree.joints == ("base/root", "root")
     assert model.geom.names == ("c", "arm/c1")
+
+
+@pytest.mark.parametrize("encoding", ["gb2312", "unknown", "rot13", "hex", "utf-7", "idna"])
+def test_encodings_that_cannot_be_read(tmp_path, encoding):
+    """A file that says so is refused with what to do."""
+    path = tmp_path / "robot.urdf"
+    path.write_text(f"<?xml version='1.0' encoding='{encoding}'?><robot name='a'><link/></robot>")
+    with pytest.raises(FileError, match=r"robot\.urdf:1: .*(UTF-8|encoding)"):
+        load(path)
+
+
+def test_what_is_no_regular_file():
+    """A device is refused before it is read."""
+    with pytest.raises(FileError, match="is no regular file"):
+        load("/dev/zero")

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError
 from graftsim.graft import GRU, MLP, Blueprint, Graft, Library, Specification
@@ -45,6 +46,7 @@ PARAMETER_TERMS = {
 SOLVER = LevenbergMarquardt(iterations=30, cost_tolerance=1e-5)
 
 
+@one_blas_thread
 def discover(
     simulator: Simulator,
     recordings: Recording | Sequence[Recording],

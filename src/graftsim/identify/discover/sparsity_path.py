@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.errors import ProblemError
 from graftsim.identify.fit.fit import fit
 from graftsim.identify.problem.parameters import Group
@@ -51,6 +52,7 @@ class SparsePath:
     result: Result
 
 
+@one_blas_thread
 def sparsify(
     problem: Problem,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.problem.parameters import search_box
 from graftsim.identify.problem.problem import Problem
@@ -17,6 +18,7 @@ from graftsim.optim.many import minimise_many
 ITERATIONS, CHUNK = 6, 64
 
 
+@one_blas_thread
 def landscape(
     problem: Problem,
     x: str,

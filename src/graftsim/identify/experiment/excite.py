@@ -14,6 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError
 from graftsim.identify.experiment.motions import SAFE, Motions
@@ -54,6 +55,7 @@ class Excitation:
     information_of_sines: float
 
 
+@one_blas_thread
 def excite(
     simulator: Simulator,
     free: Mapping[str, Domain | Custom] | Sequence[str],

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.evidence import evaluate
 from graftsim.identify.evidence.bootstrap import Bootstrap, draw_weights
@@ -42,6 +43,7 @@ DENSE = 1500
 Progress = Callable[[Iteration, int, int], None]
 
 
+@one_blas_thread
 def fit(
     problem: Problem,
     *,

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.problem import Problem
 
@@ -70,7 +71,7 @@ def work(
             jax.config.update(name, value)
     try:
         problem = _problem(sent, payload)
-        return None if problem is None else arrays(function(problem, item))
+        return None if problem is None else arrays(one_blas_thread(function)(problem, item))
     except Exception as error:
         return Failed(_portable(error), traceback.format_exc())
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.errors import ProblemError
 from graftsim.identify.fit.fit import fit
 from graftsim.identify.posterior.density import Coordinates, Density
@@ -120,6 +121,7 @@ class Chains:
     acceptance: float = 0.8
 
 
+@one_blas_thread
 def nuts(
     problem: Problem,
     result: Result | None = None,

@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.fit.fit import fit
 from graftsim.identify.posterior.density import Coordinates, Density
@@ -118,6 +119,7 @@ class MixtureFit:
         )  # fmt: skip
 
 
+@one_blas_thread
 def fit_mixture(
     problem: Problem,
     result: Result | None = None,

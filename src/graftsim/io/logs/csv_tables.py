@@ -50,8 +50,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise LogError(f"{path}: cannot be read: {error}") from error
 
 
-def _cells(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+def _cells(path: Path, number: int, line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    except csv.Error as error:
+        raise LogError(f"{path}: row {number}: {error}.") from error
 
 
 def _is_number(cell: str) -> bool:
@@ -65,20 +68,21 @@ def _is_number(cell: str) -> bool:
 def _header(path: Path) -> tuple[str, list[str], int]:
     """Delimiter, cells and line number of the header."""
     lines = _lines(path)
-    number, first = next(lines, (0, ""))
+    number, first = next(lines, (1, ""))
     if not first:
         raise LogError(f"{path}: is empty; a header and rows of numbers are needed.")
-    _, second = next(lines, (0, ""))
+    second_number, second = next(lines, (0, ""))
     if not second:
         raise LogError(f"{path}: has no row after its header (row {number}).")
 
     def score(delimiter: str) -> tuple[bool, int]:
         # Header names may hold a comma or semicolon; the delimiter splits both lines alike.
-        above, below = _cells(first, delimiter), _cells(second, delimiter)
+        above = _cells(path, number, first, delimiter)
+        below = _cells(path, second_number, second, delimiter)
         return len(above) == len(below), len(above)
 
     delimiter = max(_DELIMITERS, key=score)
-    header = _cells(first, delimiter)
+    header = _cells(path, number, first, delimiter)
     if all(_is_number(cell) for cell in header):
         raise LogError(
             f"{path}: row {number} holds only numbers; a header with column names is needed "

@@ -39,11 +39,26 @@ def _csv_file(path: Path) -> Table:
 
 
 def _npz_table(path: Path) -> Table:
+    member = ""
+    arrays: dict[str, np.ndarray] = {}
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError) as error:
-        raise LogError(f"{path}: cannot be read as .npz: {error}") from error
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise LogError(
+                f"{path}: is a single array (.npy) under another name; save named arrays by "
+                "numpy.savez(path, time=..., ...)."
+            )
+        with archive:
+            for name in archive.files:
+                member = f", array {name!r}"
+                arrays[name] = archive[name]
+    except LogError:
+        raise
+    # Damaged archives raise what zipfile, zlib and NumPy's header reader raise: many kinds, and a
+    # MemoryError where the header declares more than there is.
+    except Exception as error:
+        said = str(error) or type(error).__name__
+        raise LogError(f"{path}{member}: cannot be read as .npz: {said}") from error
     if not arrays:
         raise LogError(f"{path}: there is no array in it.")
     return array_table(arrays, str(path))

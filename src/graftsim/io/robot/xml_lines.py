@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,8 @@ from graftsim.errors import FileError, suggest
 
 # Above this likeness an unknown name is taken for a misspelling, and refused.
 MISSPELT = 0.65
+# Bytes of a robot file at most: some 500,000 links.
+LARGEST = 100 * 2**20
 
 
 @dataclass
@@ -125,6 +128,14 @@ def parse(path: Path) -> Element:
     Raises FileError: the file is missing, empty, not XML (with the line and column).
     """
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError(f"{path}: is no regular file; a robot file is expected.")
+        if status.st_size > LARGEST:
+            raise FileError(
+                f"{path}: has {status.st_size / 2**20:.0f} MiB; a robot file of at most "
+                f"{LARGEST // 2**20} MiB is expected (meshes are files of their own)."
+            )
         data = path.read_bytes()
     except FileNotFoundError:
         near = sorted(p.name for p in path.parent.glob("*")) if path.parent.is_dir() else []
@@ -152,5 +163,10 @@ def parse(path: Path) -> Element:
         hint = f" <{stack[-1].tag}> of line {stack[-1].line} is still open." if stack[1:] else ""
         raise FileError(
             f"{path}:{e.lineno}: not well-formed XML ({reason}, column {e.offset + 1}).{hint}"
+        ) from None
+    # An encoding that Python does not know, or that is no encoding of text, or not of single bytes.
+    except (LookupError, ValueError, TypeError) as e:
+        raise FileError(
+            f"{path}:1: cannot be decoded ({e}); save it as UTF-8, with that in its first line."
         ) from None
     return root.children[0]
