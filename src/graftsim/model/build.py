@@ -54,6 +54,7 @@ class Builder:
     _actuators: dict[str, dict] = field(default_factory=dict)
     _pairs: dict[tuple[str, str], dict] = field(default_factory=dict)
     _excluded: list[tuple[str, str]] = field(default_factory=list)
+    _joints: set[str] = field(default_factory=set)
 
     def link(
         self,
@@ -102,7 +103,7 @@ class Builder:
             raise ModelError(f"Link '{name}': joint type '{joint}'. {suggest(joint, JOINT_TYPES)}")
         kind = JOINT_TYPES[joint]
         joint_name = joint_name or name
-        if joint_name in {x.joint_name for x in self._links.values()}:
+        if joint_name in self._joints:
             raise ModelError(f"Joint '{joint_name}' is declared twice.")
         where = f"link '{name}'"
         per_dof = {
@@ -131,6 +132,7 @@ class Builder:
         } | {k: checks.per_dof(v, kind.nv, f"{where}: {k}") for k, v in per_dof.items()}
         checks.body(numbers["mass"], numbers["inertia"], where)
         self._links[name] = _Link(name, parent, joint, joint_name, numbers)
+        self._joints.add(joint_name)
         return self
 
     def frame(

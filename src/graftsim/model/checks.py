@@ -70,7 +70,10 @@ def body(mass: float, six: np.ndarray, where: str) -> None:
 
 def massless_ends(tree: Tree, mass: np.ndarray, armature: np.ndarray) -> None:
     """Refuse a joint that would have to accelerate nothing at all."""
-    carried = tree.ancestor @ mass
+    carried = np.array(mass)
+    for i in reversed(range(tree.nl)):
+        if tree.parent[i] >= 0:
+            carried[tree.parent[i]] += carried[i]
     for i, kind in enumerate(tree.types):
         light = carried[i] == 0 and np.any(armature[tree.v_index[i]] == 0)
         if kind != "fixed" and light:
@@ -86,17 +89,21 @@ def inertialess_ends(tree: Tree, numbers: list[dict[str, Any]]) -> None:
 
     Only links that carry fixed ones alone are looked at: what others feel depends on the position.
     """
+    if tree.nv == 0:
+        return
     carried = [_spatial_inertia(x) for x in numbers]
+    bears_a_joint = np.zeros(tree.nl, bool)
     for i in reversed(range(tree.nl)):
-        kind, x = tree.joint_types[i], numbers[i]
+        kind, x, parent = tree.joint_types[i], numbers[i], tree.parent[i]
+        if parent >= 0:
+            bears_a_joint[parent] |= bears_a_joint[i] or kind.nv > 0
         if kind.nv == 0:
-            if tree.parent[i] >= 0:
+            if parent >= 0:
                 X = _motion_matrix(x["origin"], x["rotation"])
-                carried[tree.parent[i]] += X.T @ carried[i] @ X
+                carried[parent] += X.T @ carried[i] @ X
             continue
-        above = np.flatnonzero(tree.ancestor[i])
         turning = np.array([u == "rad" for u in kind.units])
-        if not turning.any() or any(tree.types[j] != "fixed" for j in above if j != i):
+        if not turning.any() or bears_a_joint[i]:
             continue
         about, mc, mass = carried[i][:3, :3], carried[i][:3, 3:], carried[i][5, 5]
         if turning.sum() == 1:

@@ -129,7 +129,7 @@ def parse(path: Path) -> Element:
     """
     try:
         status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
             raise FileError(f"{path}: is no regular file; a robot file is expected.")
         if status.st_size > LARGEST:
             raise FileError(

@@ -134,8 +134,9 @@ def _tree(robot: Element, notes: Notes, repair: bool) -> list[_Link]:
         name = waiting.pop()
         order.append(name)
         waiting.extend(reversed(children[name]))
+    reached = set(order)
     for name in elements:
-        if name not in order:
+        if name not in reached:
             raise parent_joint[name].element.error(
                 f"link '{name}' is carried by its own children through joint "
                 f"'{parent_joint[name].name}': a loop, not connected to any root."
