@@ -88,3 +88,27 @@ def test_pressed_impulses_solve_the_problem():
     h = 1e-4
     wide = (press(A + h * dA, b + h * db) - press(A - h * dA, b - h * db)) / (2 * h)
     np.testing.assert_allclose(d, wide, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_an_overlap_that_no_coordinate_can_mend(law):
+    """A planar body in a floor below its plane slides on, with finite slopes."""
+    builder = gs.Builder("swimmer")
+    builder.geom("plane", (), name="floor", position=(0, 0, -0.05), friction=0.0)
+    builder.link("body", joint="planar", mass=1.0, inertia=0.1)
+    builder.geom("sphere", 0.1, "body", name="ball", friction=0.0)
+    simulator = gs.Simulator(builder.build(), 0.002, contact=LAWS[law])
+
+    def end(speed):
+        start = simulator.initial_state(None, {"body.x": speed})
+        return simulator.rollout(start, steps=5).q[-1]
+
+    np.testing.assert_allclose(end(0.3), [0.003, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(jax.jacrev(end)(0.3), [0.01, 0, 0], atol=1e-12)
+
+
+def test_rows_that_no_impulse_moves_do_not_press():
+    """A zero row and column, and nothing but zeros."""
+    A = jnp.asarray(np.diag([2.0, 0.0]))
+    np.testing.assert_allclose(press(A, jnp.asarray([-1.0, -1.0])), [0.5, 0.0], atol=1e-8)
+    assert not np.any(press(jnp.zeros((2, 2)), jnp.asarray([-1.0, 1.0])))
