@@ -199,6 +199,9 @@ from .identify.posterior.variational_mixture import (
 from .identify.posterior.variational_mixture import (
     fit_mixture as fit_mixture,
 )
+from .identify.problem.sensor import (
+    Sensor as Sensor,
+)
 from .identify.results.result import (
     Landscape as Landscape,
 )

@@ -37,8 +37,6 @@ _LAYOUTS: dict[str, tuple[_Columns, ...]] = {
 }
 # An actuator command may be a torque, a current, a duty cycle; any width, any unit.
 _OPEN = ("control", "signal")
-QUANTITIES = (*_LAYOUTS, *_OPEN)
-MEANINGS = ", ".join(f"{name}[NAME]" for name in QUANTITIES)
 
 _NAME = re.compile(r"(?P<quantity>[a-z_]+(?:\.[a-z_]+)?)\[(?P<label>[^\[\]*?]+)\]")
 _PARTS = {
@@ -52,6 +50,16 @@ _PARTS = {
         ("x", "y", "z"),
     ),
 }
+
+
+def quantities() -> tuple[str, ...]:
+    """All that a channel may be."""
+    return (*_LAYOUTS, *_OPEN)
+
+
+def declare(quantity: str, dimensions: tuple[str, ...]) -> None:
+    """A quantity that recordings shall know, by the dimensions of its columns (`units`)."""
+    _LAYOUTS.setdefault(quantity, (tuple((d,) for d in dimensions),))
 
 
 @dataclass(frozen=True)
@@ -81,11 +89,12 @@ def parse_name(name: str) -> ChannelName:
     """
     parsed = split_name(name)
     if parsed is None:
-        raise LogError(f"{name!r} is not a channel name. Write one of {MEANINGS}.")
-    if parsed.quantity not in QUANTITIES:
+        meanings = ", ".join(f"{each}[NAME]" for each in quantities())
+        raise LogError(f"{name!r} is not a channel name. Write one of {meanings}.")
+    if parsed.quantity not in quantities():
         raise LogError(
             f"{name!r}: there is no recorded quantity {parsed.quantity!r}. "
-            f"{suggest(parsed.quantity, QUANTITIES, limit=len(QUANTITIES))} "
+            f"{suggest(parsed.quantity, quantities(), limit=len(quantities()))} "
             "Use signal[NAME] for anything else."
         )
     return parsed

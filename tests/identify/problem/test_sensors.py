@@ -9,14 +9,8 @@ from scipy.spatial.transform import Rotation
 import zoo
 from graftsim import ModelError, ProblemError, RungeKutta4, Simulator
 from graftsim.dynamics.mechanism import prepare
-from graftsim.identify.problem.sensors import (
-    KINDS,
-    SensorSpec,
-    make_sensors,
-    mismatch,
-    readings,
-    unit,
-)
+from graftsim.identify.problem.sensor import KINDS
+from graftsim.identify.problem.sensors import make_sensors, readings
 from graftsim.model.fuse import fuse
 
 H = 1e-3
@@ -141,7 +135,7 @@ def test_mismatch_of_poses(angle, flip):
     x, y, z, w = turned.as_quat()
     measured = jnp.array([[1.0, 2.0, 3.0, *(flip * np.array([w, x, y, z]))]])
     reading = jnp.array([[1.1, 2.0, 2.5, *read.as_matrix().ravel()]])
-    error = mismatch(SensorSpec("link.pose", "tool"), reading, measured)[0]
+    error = KINDS["link.pose"]("tool").mismatch(reading, measured)[0]
     np.testing.assert_allclose(error[:3], [-0.1, 0, 0.5], atol=1e-12)
     np.testing.assert_allclose(error[3:], angle * axis, atol=0.2 * angle**3 + 1e-12)
 
@@ -149,10 +143,10 @@ def test_mismatch_of_poses(angle, flip):
 def test_units_of_readings():
     """A slide is measured in m, a hinge in rad; every kind has a unit."""
     model = machines.cart()
-    assert unit(model, SensorSpec("joint.q", "slide")) == "m"
-    assert unit(model, SensorSpec("joint.qd", "hinge")) == "rad/s"
-    assert unit(model, SensorSpec("joint.tau", "slide")) == "N"
-    assert all(unit(model, SensorSpec(k, "hinge")) for k in KINDS)
+    assert KINDS["joint.q"]("slide").unit(model) == "m"
+    assert KINDS["joint.qd"]("hinge").unit(model) == "rad/s"
+    assert KINDS["joint.tau"]("slide").unit(model) == "N"
+    assert all(kind("hinge").unit(model) for kind in KINDS.values())
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from graftsim.identify.evidence.certainty import Certainty
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.parameters import Setup
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.sensors import mismatch, unit
 from graftsim.identify.problem.windows import Windows, unmeasured
 from graftsim.identify.results.between_recordings import Spread, disagree
 from graftsim.identify.results.result import ErrorRow, ParameterRow, Replay, Trace
@@ -110,7 +109,7 @@ def _errors(
         errors.append(
             ErrorRow(
                 spec.channel,
-                unit(problem.simulator.model, spec),
+                spec.unit(problem.simulator.model),
                 rms(before, ~is_held),
                 rms(after, ~is_held),
                 rms(before, is_held),
@@ -180,7 +179,7 @@ class _Runner:
             trajectory = residuals.simulate(setup, w, local, kernel=kernel)
             read = residuals.read_along(setup, w, trajectory, kernel=kernel)
             specs = setup.sensors.specs
-            error = [mismatch(s, r, v) for s, r, v in zip(specs, read, w.value, strict=True)]
+            error = [s.mismatch(r, v) for s, r, v in zip(specs, read, w.value, strict=True)]
             return read, error, trajectory.q
 
         predicted = _on_kernels(predict_one, problem, fitted, self.data)
@@ -272,8 +271,6 @@ def _traces(
 ) -> tuple[Trace, ...]:
     traces = []
     for i, spec in enumerate(problem.setup.sensors.specs):
-        # Of a pose, the position is what a curve can show.
-        width = 3 if spec.kind == "link.pose" else None
         for w in range(len(windows)):
             mask = windows.mask[i][w]
             if not mask.any():
@@ -282,13 +279,13 @@ def _traces(
                 Trace(
                     windows.recording[w],
                     spec.channel,
-                    unit(problem.simulator.model, spec).split(",")[0],
+                    spec.unit(problem.simulator.model).split(",")[0],
                     bool(is_held[w]),
                     w,
                     windows.start[w] + windows.time[i][w][mask],
-                    windows.value[i][w][mask][:, :width],
-                    before.read[i][w][mask][:, :width],
-                    after.read[i][w][mask][:, :width],
+                    windows.value[i][w][mask][:, : spec.drawn],
+                    before.read[i][w][mask][:, : spec.drawn],
+                    after.read[i][w][mask][:, : spec.drawn],
                 )
             )
     return tuple(traces)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graftsim.identify.problem.sensors import KINDS, SensorSpec
+from graftsim.identify.problem.sensor import Sensor
 from graftsim.recordings.recording import Recording
 
 # A quantised or very clean signal still deserves a scale: this share of its spread.
@@ -14,7 +14,7 @@ FLOOR = 1e-3
 BLOCK = 100
 
 
-def estimate_noise(spec: SensorSpec, recordings: Sequence[Recording]) -> np.ndarray:
+def estimate_noise(spec: Sensor, recordings: Sequence[Recording]) -> np.ndarray:
     """Standard deviation of each residual component [r], in the sensor's unit.
 
     Third differences remove smooth motion; their median size, over sqrt(20) times the Gaussian
@@ -29,14 +29,9 @@ def estimate_noise(spec: SensorSpec, recordings: Sequence[Recording]) -> np.ndar
             third = np.abs(np.diff(values, n=3, axis=0))
             rough.append(np.median(third, axis=0) / (np.sqrt(20.0) * 0.6745))
         spread.append(_spread(values))
-    noise = np.median(rough, axis=0) if rough else np.zeros(KINDS[spec.kind][0])
+    noise = np.median(rough, axis=0) if rough else np.zeros(spec.width)
     noise = np.maximum(noise, FLOOR * np.median(spread, axis=0))
-    width = KINDS[spec.kind][1]
-    if spec.kind == "link.pose":
-        # Quaternion noise to rotation noise: a rotation vector is twice the vector part.
-        noise = np.concatenate([noise[:3], np.full(3, 2 * noise[4:].mean())])
-    else:
-        noise = np.full(width, np.sqrt(np.mean(noise**2)))
+    noise = spec.residual_noise(noise)
     return np.where(noise > 0, noise, 1.0)
 
 

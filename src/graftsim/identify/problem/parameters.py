@@ -21,7 +21,7 @@ from graftsim.errors import ProblemError, suggest
 from graftsim.graft.bound import BoundGrafts
 from graftsim.identify.problem import inertial_parameters
 from graftsim.identify.problem.domains import Domain, Prior, Unbounded
-from graftsim.identify.problem.sensors import Sensors, unit
+from graftsim.identify.problem.sensors import Sensors
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit, with_leaf
 from graftsim.selectors import Selector
 
@@ -321,7 +321,7 @@ def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
 
     model, specs = setup.simulator.model, setup.sensors.specs
     units = tuple(
-        {"scale": "1", "offset": unit(model, specs[r]), "delay": "s"}[quantity] for r in rows
+        {"scale": "1", "offset": specs[r].unit(model), "delay": "s"}[quantity] for r in rows
     )
     if domain.shared:
         return Block((str(selector),), start[:1], domain, units[:1], write)

@@ -16,7 +16,8 @@ from graftsim.identify.problem.graft_scales import set_scales
 from graftsim.identify.problem.noise import estimate_noise
 from graftsim.identify.problem.parameters import Custom, Parameters, Setup, default_domain
 from graftsim.identify.problem.residuals import residual_width
-from graftsim.identify.problem.sensors import KINDS, make_sensors
+from graftsim.identify.problem.sensor import KINDS
+from graftsim.identify.problem.sensors import make_sensors
 from graftsim.identify.problem.whiteness import Layout, layout_of
 from graftsim.identify.problem.windows import (
     InitialState,

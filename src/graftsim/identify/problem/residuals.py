@@ -20,7 +20,7 @@ from graftsim.engine.integrators import move
 from graftsim.engine.simulator import Trajectory, scan_steps
 from graftsim.errors import GraftsimWarning, KernelError
 from graftsim.identify.problem.parameters import Parameters, Setup
-from graftsim.identify.problem.sensors import KINDS, mismatch, readings
+from graftsim.identify.problem.sensors import readings
 from graftsim.identify.problem.windows import Windows
 from graftsim.model.fuse import fuse
 from graftsim.model.state import State
@@ -110,7 +110,7 @@ def window_residual(
     trajectory = simulate(setup, window, local, kernel=kernel)
     read = read_along(setup, window, trajectory, kernel=kernel)
     specs = setup.sensors.specs
-    errors = [mismatch(s, r, v) for s, r, v in zip(specs, read, window.value, strict=True)]
+    errors = [s.mismatch(r, v) for s, r, v in zip(specs, read, window.value, strict=True)]
     return whiten(errors, window, huber_width)
 
 
@@ -125,7 +125,7 @@ def whiten(
 
 def residual_width(setup: Setup) -> list[int]:
     """Residuals a sample of each sensor."""
-    return [KINDS[s.kind][1] for s in setup.sensors.specs]
+    return [s.residual_width for s in setup.sensors.specs]
 
 
 def on_kernels(

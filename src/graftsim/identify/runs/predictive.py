@@ -22,7 +22,7 @@ class Predictive:
                 "Data are simulated from known initial states: give initial='measured', or a "
                 "function with fit_initial=False."
             )
-        poses = [s.channel for s in problem.setup.sensors.specs if s.kind == "link.pose"]
+        poses = [s.channel for s in problem.setup.sensors.specs if not s.additive]
         if poses:
             raise ProblemError(f"{', '.join(poses)}: a pose is not a vector that noise adds to.")
         self.problem = problem

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from graftsim.errors import LogError, suggest
 from graftsim.io.logs.tables import Table
-from graftsim.recordings.channels import QUANTITIES, parse_name, part_names, split_name
+from graftsim.recordings.channels import parse_name, part_names, quantities, split_name
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def from_header(table: Table) -> dict[str, ColumnSpec]:
 
 def _is_channel(name: str) -> bool:
     parsed = split_name(name)
-    return parsed is not None and parsed.quantity in QUANTITIES
+    return parsed is not None and parsed.quantity in quantities()
 
 
 def left_out(table: Table, used: Iterable[str]) -> list[str]:
@@ -205,7 +205,8 @@ def left_out(table: Table, used: Iterable[str]) -> list[str]:
     notes = [f"columns not read: {', '.join(rest)}"] if rest else []
     typed = [n for n in rest if (parsed := split_name(n)) and "." in parsed.quantity]
     notes += [
-        f"column {n!r} looks like a channel but its quantity is not one of {', '.join(QUANTITIES)}"
+        f"column {n!r} looks like a channel but its quantity is not one of "
+        f"{', '.join(quantities())}"
         for n in typed
         if not _is_channel(n)
     ]
