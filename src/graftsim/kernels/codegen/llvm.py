@@ -1,10 +1,9 @@
 """The back end: a program as the text of an LLVM module, lanes as vectors.
 
-One function runs a range of tiles (a tile: as many simulations as a vector has lanes). Code is
-emitted in segments, stretches of straight-line code. Within a loop of moderate size values live in
-registers; a value that crosses into an inner loop, or between the segments of a very large body,
-goes through a slot in memory: that keeps live ranges short, LLVM's time linear, and lets values
-that all lanes share be read as scalars and spread on the fly.
+One function runs a range of tiles (a tile: as many simulations as a vector has lanes). Within a
+loop values live in registers; a value that crosses into an inner loop goes through a slot in
+memory: that keeps live ranges short, LLVM's time linear, and lets values that all lanes share be
+read as scalars and spread on the fly.
 """
 
 from __future__ import annotations
@@ -22,9 +21,6 @@ LLVM = {"f32": "float", "f64": "double", "i32": "i32", "i64": "i64", "u32": "i32
 MEMORY = {**LLVM, "i1": "i8"}
 BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u32": 4, "u64": 8, "i1": 1}
 
-# A loop body with more live operations than this is cut into segments of SEGMENT operations.
-LARGE = 1000000
-SEGMENT = 1000000
 # Whole numbers beyond this are read from a table, so that lengths do not change the machine code.
 LITERAL = 64
 
@@ -59,7 +55,7 @@ class Module:
         self._plan()
         self.text = self._emit()
 
-    # -- plan: segments, and which values need a slot ----------------------------------------
+    # -- plan: which values need a slot -------------------------------------------------------
 
     def _plan(self) -> None:
         p, live = self.p, self.live
@@ -67,8 +63,7 @@ class Module:
         for n in live.nodes:
             if p.ops[n] != "const":
                 self.count[id(self._loop_of(p.regions[n]))] += 1
-        self.segment = 0
-        self.defined: dict[int, tuple[int, Region]] = {}
+        self.defined: dict[int, Region] = {}
         self.slots: dict[int, int] = {}
         self._divisors: Counter[tuple[int, int]] = Counter()
         self._needs: set[int] = set()
@@ -105,25 +100,15 @@ class Module:
         assert region is not None
         return region
 
-    def _large(self, region: Region) -> bool:
-        return self.count[id(self._loop_of(region))] > LARGE
-
     def _walk(self, region: Region, visitor: Any) -> None:
-        """Items in order; the visitor is told of segments so that plan and emission agree."""
-        large = self._large(region)
-        run = 0
+        """Items in order, the same for plan and emission."""
         tile = self.p.tile
         for item in region.items:
             if item is tile:
                 visitor.tile(tile)
-                run = 0
             elif isinstance(item, int):
                 if item in self.live.nodes:
                     visitor.node(item, region)
-                    run += 1
-                    if large and run >= SEGMENT:
-                        visitor.cut()
-                        run = 0
             elif self.live.has(item):
                 if isinstance(item, Store):
                     visitor.store(item)
@@ -131,10 +116,8 @@ class Module:
                     visitor.library(item, region)
                 elif isinstance(item, Loop):
                     visitor.loop(item, region)
-                    run = 0
                 else:
                     visitor.branch(item, region)
-                    run = 0
 
     # -- text --------------------------------------------------------------------------------
 
@@ -207,7 +190,7 @@ class Module:
         return b
 
     def operand(self, n: int, uniform: bool) -> str:
-        """Text of a node's value in the present segment, as a scalar or a vector."""
+        """Text of a node's value here, as a scalar or a vector."""
         p = self.p
         uniform = uniform or self.lanes == 1
         if p.ops[n] == "const":
@@ -270,7 +253,7 @@ class Module:
                 f"store {self.vector(type, uniform, MEMORY)} {kept}, ptr {ptr}, align {align}"
             )
 
-    def fresh_segment(self) -> None:
+    def forget(self) -> None:
         """What was at hand is not any more."""
         self.here: dict[tuple[Any, bool], str] = {}
 
@@ -278,7 +261,7 @@ class Module:
         p = self.p
         self.ssa: dict[int, str] = {}
         self._bases: dict[int, str] = {}
-        self.fresh_segment()
+        self.forget()
         emitter = _Emitter(self)
         self.block = "entry"
         self._walk(p.root, emitter)
@@ -324,20 +307,15 @@ class _Planner:
     def __init__(self, m: Module) -> None:
         self.m = m
 
-    def cut(self) -> None:
-        self.m.segment += 1
-
     def use(self, n: int, region: Region) -> None:
         m = self.m
         if m.p.ops[n] == "const":
             return
-        segment, home = m.defined[n]
-        loop = m._loop_of(region)
-        if loop is not m._loop_of(home) or (segment != m.segment and m._large(region)):
+        if m._loop_of(region) is not m._loop_of(m.defined[n]):
             m._needs.add(n)
 
     def define(self, n: int, region: Region) -> None:
-        self.m.defined[n] = (self.m.segment, region)
+        self.m.defined[n] = region
 
     def node(self, n: int, region: Region) -> None:
         p = self.m.p
@@ -365,9 +343,7 @@ class _Planner:
             self.define(r, region)
 
     def tile(self, tile: Region) -> None:
-        self.cut()
         self.m._walk(tile, self)
-        self.cut()
 
     def loop(self, s: Loop, region: Region) -> None:
         live = self.m.live.nodes
@@ -376,7 +352,6 @@ class _Planner:
             self.use(s.inits[k], region)
         if s.test is None:
             self.use(s.count, region)
-        self.cut()
         self.define(s.counter, s.body)
         for k in kept:
             self.define(s.phis[k], s.body)
@@ -384,7 +359,6 @@ class _Planner:
         last = s.body
         if s.test is not None:
             self.use(s.going, s.body)
-            self.cut()
             self.m._walk(s.test, self)
             last = s.test
         for k in kept:
@@ -392,19 +366,16 @@ class _Planner:
         exported = {r: n for r, n in s.exports.items() if r in live}
         for n in exported.values():
             self.use(n, last)
-        self.cut()
         for r in (*s.results, *exported):
             self.define(r, region)
 
     def branch(self, s: Branch, region: Region) -> None:
         self.use(s.condition, region)
         for side, values in zip(s.sides, s.values, strict=True):
-            self.cut()
             self.m._walk(side, self)
             for r, v in zip(s.results, values, strict=True):
                 if r in self.m.live.nodes:
                     self.use(v, side)
-        self.cut()
         for r in s.results:
             self.define(r, region)
 
@@ -414,13 +385,6 @@ class _Emitter:
 
     def __init__(self, m: Module) -> None:
         self.m = m
-
-    def cut(self) -> None:
-        m = self.m
-        label = m.label()
-        m.line(f"br label %{label}")
-        m.start(label)
-        m.fresh_segment()
 
     # -- nodes -------------------------------------------------------------------------------
 
@@ -756,7 +720,7 @@ class _Emitter:
         before, head, after = m.block, m.label(), m.label()
         m.line(f"br label %{head}")
         m.start(head)
-        m.fresh_segment()
+        m.forget()
         spot = len(m.lines)
         m._walk(tile, self)
         m.line("%tilenext = add i64 %tile, 1")
@@ -764,7 +728,7 @@ class _Emitter:
         m.lines.insert(spot, f"  %tile = phi i64 [ %begin, %{before} ], [ %tilenext, %{m.block} ]")
         m.line(f"br i1 %tiledone, label %{after}, label %{head}")
         m.start(after)
-        m.fresh_segment()
+        m.forget()
 
     def loop(self, s: Loop, region: Region) -> None:
         m, p = self.m, self.m.p
@@ -780,7 +744,7 @@ class _Emitter:
         before, head, after = m.block, m.label(), m.label()
         m.line(f"br label %{head}")
         m.start(head)
-        m.fresh_segment()
+        m.forget()
         spot = len(m.lines)
         names = {phi: m.name() for phi in [s.counter, *(s.phis[k] for k in kept)] if phi >= 0}
         for phi, name in names.items():
@@ -791,7 +755,7 @@ class _Emitter:
             inner = m.label()
             m.line(f"br i1 {going}, label %{inner}, label %{after}")
             m.start(inner)
-            m.fresh_segment()
+            m.forget()
             m._walk(s.test, self)
         nexts = [m.operand(s.nexts[k], p.uniform[s.phis[k]]) for k in kept]
         exported = {r: m.operand(n, p.uniform[n]) for r, n in s.exports.items() if r in live}
@@ -814,7 +778,7 @@ class _Emitter:
             m.line(f"br label %{head}")
         m.lines[spot:spot] = phis
         m.start(after)
-        m.fresh_segment()
+        m.forget()
         for j, k in enumerate(kept):
             if s.results[k] in live:
                 text = nexts[j] if s.test is None else names[s.phis[k]]
@@ -832,13 +796,13 @@ class _Emitter:
         ends = []
         for label, side, values in zip(labels, s.sides, s.values, strict=True):
             m.start(label)
-            m.fresh_segment()
+            m.forget()
             m._walk(side, self)
             texts = [m.operand(values[k], p.uniform[s.results[k]]) for k in kept]
             ends.append((m.block, texts))
             m.line(f"br label %{after}")
         m.start(after)
-        m.fresh_segment()
+        m.forget()
         outs = []
         for j, k in enumerate(kept):
             out = m.name()

@@ -48,18 +48,18 @@ def key_of(text: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def assemble(text: str, fast: bool = True) -> tuple[int, str]:
+def assemble(text: str) -> tuple[int, str]:
     """Address of `handler`, and the key of the code. From the disk cache where it is there."""
     import llvmlite.binding as llvm
 
-    key = key_of(text + str(fast))
+    key = key_of(text)
     with _LOCK:
         if key in _ADDRESSES:
             return _ADDRESSES[key], key
         module = llvm.parse_assembly(text + METADATA)
         cpu, features = host()
         target = llvm.Target.from_default_triple().create_target_machine(
-            cpu=cpu, features=features, opt=2 if fast else 0
+            cpu=cpu, features=features, opt=2
         )
         engine = llvm.create_mcjit_compiler(module, target)
         engine.set_object_cache(lambda _, code: disk.write(key, code), lambda _: disk.read(key))

@@ -53,11 +53,6 @@ class Pull:
 Value = Exploded | Pull
 
 
-def shape_of(x: Value) -> tuple[int, ...]:
-    """Shape."""
-    return x.shape
-
-
 def size_of(x: Value) -> int:
     """Number of elements."""
     return x.size

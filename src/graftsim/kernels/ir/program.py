@@ -735,8 +735,3 @@ def _round(exact: Any, type: str, like: float) -> float:
         if int(bits) & 0x1FFFFFFF == 0x10000000:
             near = float((bits + (1 if (exact > near) == (near > 0) else -1)).view(np.float64))
     return near
-
-
-def flatten(nodes: Sequence[Any]) -> list[int]:
-    """All node numbers of nested sequences."""
-    return [int(n) for n in np.asarray(nodes).ravel()]

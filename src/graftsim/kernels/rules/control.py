@@ -16,6 +16,7 @@ from jax.extend.core import jaxprs_in_params
 from graftsim.kernels.ir.arrays import Index, Pull, Value
 from graftsim.kernels.ir.program import Branch, Buffer, Loop
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.rules.indexing import copy_of
 from graftsim.kernels.rules.reductions import tree
 from graftsim.kernels.rules.shaping import remap
 from graftsim.kernels.rules.wide import FEWEST, pack_of, source
@@ -65,7 +66,7 @@ class Carry:
         self.memory: list[Pull | None] = []
         for x, aval in zip(inits, avals, strict=True):
             if isinstance(x, Pull) and x.size > STATE:
-                self.memory.append(_copy(t, x, type_of(aval)))
+                self.memory.append(copy_of(t, x, type_of(aval)))
                 self.inits.append(x)
             else:
                 self.memory.append(None)
@@ -96,7 +97,7 @@ class Carry:
                 continue
             moving = sum(b != "same" for b in self.belief[at : at + x.size])
             if moving > STATE:
-                self.memory[k] = _copy(self.t, x, type_of(self.avals[k]))
+                self.memory[k] = copy_of(self.t, x, type_of(self.avals[k]))
                 del self.belief[at : at + x.size]
                 self.belief = ["uniform" if b == "wide" else b for b in self.belief]
                 self.groups.clear()
@@ -243,12 +244,6 @@ class Carry:
 
 def _opaque(x: Pull) -> Pull:
     return Pull(x.shape, x.type, x.at, store=x.store)
-
-
-def _copy(t: Interpreter, x: Value, type: str) -> Pull:
-    buffer = t.p.buffer(type, x.size, uniform=False)
-    t.arrays.write(x, buffer, lambda i: t.arrays.offset(x.shape, i))
-    return t.arrays.view(buffer, x.shape)
 
 
 def row(t: Interpreter, x: Value, i: int) -> Value:
