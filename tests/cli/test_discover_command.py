@@ -90,7 +90,7 @@ def test_nothing_missing_is_code_0_and_json_is_alone(cli, logs, tmp_path):
         (["--candidates", "joint.tau_passive[knee]=joint.q"], ["selects no row", "hinge"]),
         (["--candidates", "joint.tau_passive[*]=joint.qdd[*]"], ["is computed after its target"]),
         (["--free", "joint.dampin[*]"], ["joint.dampin", "joint.damping"]),
-        (["--level", "2"], ["--level", "between 0 and 1"]),
+        (["--level", "2"], ["--level: a number <= 1.0 is expected, not 2.0"]),
         (["--horizon", "2.9"], ["Windows held out: 1, too few"]),
     ],
 )

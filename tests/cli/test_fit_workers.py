@@ -15,15 +15,15 @@ def test_wrong_places(cli, place, tmp_path):
     common = ["fit", place / "robot.urdf", place / "a.csv", *QUICK, *SEARCH, "--out", tmp_path]
     for options, said in (
         (["--workers", 2, "--cluster", "tcp://127.0.0.1:9"], "give one"),
-        (["--workers", -1], "must be 1 or more"),
-        (["--starts", 0], "--starts must be 1 or more"),
+        (["--workers", -1], "--workers: a whole number >= 0 is expected, not -1"),
+        (["--starts", 0], "--starts: a whole number >= 1 is expected, not 0"),
         (["--cluster", "somewhere"], "is no address of a dask scheduler"),
     ):
         code, _, err = cli(*common, *options)
         assert code == 2
         assert said in err
     # Without a search there is nothing to spread, which is said.
-    code, _, err = cli(*common[:3], "--dt", "0.01", "--out", tmp_path, "--workers", -1)
+    code, _, err = cli(*common[:3], "--dt", "0.01", "--out", tmp_path, "--cluster", "somewhere")
     assert code == 2
     assert "note: only a search and a bootstrap are spread over workers" in err
     assert (tmp_path / "checkpoint.npz").read_bytes() == b"old"

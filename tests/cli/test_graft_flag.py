@@ -43,9 +43,15 @@ def test_fit_with_a_network(cli, place, tmp_path):
         (["--graft", "joint.tau[*]=joint.qdd[*]"], ["is computed after its target"]),
         (["--graft", "joint.tau[*]=link.pose"], ["no variable named 'link.pose'"]),
         (["--graft", "joint.tau[*]="], ["not of the form"]),
-        (["--graft", "joint.tau[*]", "--hidden", "0"], ["positive whole numbers"]),
+        (
+            ["--graft", "joint.tau[*]", "--hidden", "0"],
+            ["--hidden: a whole number >= 1"],
+        ),
         (["--sparsity", "1"], ["name some by --graft"]),
-        (["--graft", "joint.tau[*]", "--sparsity", "-1"], ["must not be negative"]),
+        (
+            ["--graft", "joint.tau[*]", "--sparsity", "-1"],
+            ["--sparsity: a number >= 0.0"],
+        ),
         (["--free", "none"], ["Nothing is free"]),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -119,9 +120,20 @@ def parse(kind: type[Options], command: str, args: Sequence[str], default: Any =
     try:
         return msgspec.convert(msgspec.to_builtins(found), kind)
     except msgspec.ValidationError as error:
-        expected, _, place = str(error).replace("`", "").partition(" - at $.")
-        flag = place.split(".")[-1].replace("_", "-")
-        raise ProblemError(f"--{flag}: {expected}, and no NaN.") from None
+        raise ProblemError(_out_of_range(str(error), found)) from None
+
+
+def _out_of_range(said: str, found: Any) -> str:
+    """In words of flags, of "Expected `float` >= 0.0 - at `$.networks.sparsity`"."""
+    expected, _, place = said.replace("`", "").partition(" - at $.")
+    path = re.findall(r"\w+", place)
+    value = found
+    for key in path:
+        value = value[int(key)] if key.isdigit() else getattr(value, key)
+    flag = [key for key in path if not key.isdigit()][-1].replace("_", "-")
+    for name, word in (("float", "a number"), ("int", "a whole number")):
+        expected = expected.replace(f"Expected {name}", word)
+    return f"--{flag}: {expected} is expected, not {value}."
 
 
 def assignments(items: Sequence[str], what: str) -> dict[str, str]:

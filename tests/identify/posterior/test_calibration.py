@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_posterior import swing
+from test_nuts import swing
 
 import graftsim as gs
 from graftsim.identify.posterior.calibration import Calibration, coverage, ranks, thin, uniformity

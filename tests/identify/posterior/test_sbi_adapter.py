@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_posterior import swing
+from test_nuts import swing
 
 import graftsim as gs
 
