@@ -4,7 +4,6 @@ import equinox as eqx
 import mujoco
 import numpy as np
 import pytest
-from robot_oracle import assert_same, random_state
 
 from graftsim.dynamics import mass_matrix
 from graftsim.errors import FileError
@@ -13,6 +12,7 @@ from graftsim.io.mjcf.write import write_mjcf
 from graftsim.io.robot import poses
 from graftsim.io.urdf.write import write_urdf
 from graftsim.model import Builder
+from robot_oracle import assert_same, random_state
 
 SIX = (0.03, 0.04, 0.05, 0.003, -0.002, 0.004)
 

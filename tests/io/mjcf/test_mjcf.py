@@ -4,10 +4,10 @@ import equinox as eqx
 import mujoco
 import numpy as np
 import pytest
-from robot_oracle import assert_same, random_state
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf.read import read_mjcf
+from robot_oracle import assert_same, random_state
 
 
 def write(tmp_path, body, *, rest="", option=""):

@@ -6,12 +6,12 @@ The rows F1 to F9 of the conformance table are named in the tests.
 import mujoco
 import numpy as np
 import pytest
-from robot_oracle import assert_same, mujoco_terms
 from urdf_texts import BODY, joint, link, refused, write
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf.read import read_mjcf
 from graftsim.io.urdf.read import read_urdf
+from robot_oracle import assert_same, mujoco_terms
 
 
 def from_mujoco(path):
