@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from onnx.reference import ReferenceEvaluator
 
 import graftsim as gs

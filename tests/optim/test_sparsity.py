@@ -2,8 +2,7 @@
 
 import numpy as np
 from grouped import free
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graftsim.optim.least_squares import normal_equations, solve_step
 from graftsim.optim.sparsity import Penalty, penalised_step

@@ -5,8 +5,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 import zoo

@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.errors import ModelError, suggest
-from graftsim.model import checks
-from graftsim.model import pairs as touching
+from graftsim.model import checks, pairs as touching
 from graftsim.model.contact_counts import SIZES
 from graftsim.model.joints import JOINT_TYPES
 from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Model, Pairs, World

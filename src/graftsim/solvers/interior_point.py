@@ -16,6 +16,7 @@ the last digits, where products of twenty orders of magnitude would cost them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import NamedTuple
 
@@ -232,7 +233,7 @@ def _condensed(
     resistance: Float[Array, "n 2"],
     pull: Float[Array, "n 2"],
     unroll: bool,
-):
+) -> Callable[[Float[Array, " n"], Float[Array, "n 2"]], Float[Array, "n 3"]]:
     """A with each contact's own block added: factored once for predictor and corrector.
 
     In the axes of each contact's resistance: a contact that slides along a side of the polygon is
@@ -257,7 +258,7 @@ def _condensed(
     own = jnp.asarray(np.eye(n), block.dtype)[:, None, :, None] * block[:, :, None, :]
     solve = factor(A.reshape(3 * n, 3 * n) + own.reshape(3 * n, 3 * n), unroll)
 
-    def solution(normal, tangent):
+    def solution(normal: Array, tangent: Array) -> Array:
         right_t = resistance * jnp.einsum("nij,ni->nj", Q, tangent)
         right = jnp.concatenate([normal[:, None], right_t], -1)
         dx = solve(right.reshape(-1, 1)).reshape(n, 3)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
+from log_texts import ANGLE, refused, table, write
 
 from graftsim.errors import LogError
 from graftsim.io.logs.read import (
@@ -18,30 +18,6 @@ from graftsim.io.logs.read import (
     write_csv,
 )
 from graftsim.recordings.recording import Channel, Recording
-
-ANGLE = {"joint.q[a]": "pos"}
-
-
-def write(folder, text, name="log.csv"):
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def table(n=300, dt=0.01, **columns):
-    """A CSV text: time, then columns given as functions of time."""
-    time = np.arange(n) * dt
-    names = ["time", *columns]
-    data = np.stack([time, *(f(time) for f in columns.values())], axis=1)
-    rows = [",".join(map(repr, row)) for row in data.tolist()]
-    return "\n".join([",".join(names), *rows]) + "\n"
-
-
-def refused(path, columns=ANGLE, **options):
-    with pytest.raises(LogError) as caught:
-        read_recording(path, columns, **options)
-    return str(caught.value)
-
 
 # --- mappings and formats
 

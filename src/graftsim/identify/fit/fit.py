@@ -16,8 +16,14 @@ from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.evidence import evaluate
 from graftsim.identify.evidence.bootstrap import Bootstrap, draw_weights
 from graftsim.identify.evidence.certainty import Certainty, certainty, check_names
-from graftsim.identify.fit.global_search import Automatic, Search, choose, spread, summary
-from graftsim.identify.fit.global_search import search as search_globally
+from graftsim.identify.fit.global_search import (
+    Automatic,
+    Search,
+    choose,
+    search as search_globally,
+    spread,
+    summary,
+)
 from graftsim.identify.fit.graft_summary import summarise
 from graftsim.identify.pool.checkpoint import Checkpoint
 from graftsim.identify.pool.pool import Pool
