@@ -23,7 +23,7 @@ import graftsim as gs
 from graftsim.identify.fit.global_search import local_minima, search
 from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.model.catalogue import with_leaf
-from graftsim.optim.many import minimise_many
+from graftsim.optim.least_squares import Points, minimise_many
 from graftsim.targets import Figures
 
 TRUE, LOW, HIGH = (3.0, 4.0), 0.1, 10.0
@@ -98,7 +98,9 @@ def scalar(compiled: Any, posed: gs.Problem, starts: np.ndarray) -> np.ndarray:
 
     bounds = posed.bounds_of(posed.parameters.start)
     options = gs.LevenbergMarquardt(LOCAL)
-    return minimise_many(residual, jacobian, starts, none, bounds, options).theta
+    return minimise_many(
+        residual, jacobian, Points.at(starts, none, options.damping), bounds, options, rivals=True
+    ).theta
 
 
 def draw(folder: str | None, n: int, maps: dict[str, np.ndarray]) -> None:

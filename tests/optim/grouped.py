@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import least_squares
 
-from graftsim.optim.least_squares import (
-    Bounded,
-    LevenbergMarquardt,
-    Point,
-    levenberg_marquardt,
-)
+from graftsim.optim.bounded import Bounded
+from graftsim.optim.least_squares import LevenbergMarquardt, levenberg_marquardt
+from graftsim.optim.local_solver import Point
 
 TIGHT = LevenbergMarquardt(
     iterations=300, cost_tolerance=0.0, step_tolerance=1e-14, gradient_tolerance=1e-11

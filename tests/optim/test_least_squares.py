@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from grouped import TIGHT, Curves, free, reference, solve
 
-from graftsim.optim.least_squares import LevenbergMarquardt, Point, levenberg_marquardt
+from graftsim.optim.least_squares import LevenbergMarquardt, levenberg_marquardt
+from graftsim.optim.local_solver import Point
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -175,7 +176,7 @@ def test_resumed_equals_uninterrupted():
     options = dataclasses.replace(TIGHT, iterations=2)
     part = solve(problem, np.ones(4), bounds, options)
     on = levenberg_marquardt(
-        problem.residual, problem.jacobian, dataclasses.replace(part, outcome=""), bounds, TIGHT
+        problem.residual, problem.jacobian, dataclasses.replace(part, outcome=None), bounds, TIGHT
     )
     np.testing.assert_array_equal(on.theta, whole.theta)
     np.testing.assert_array_equal(on.local, whole.local)

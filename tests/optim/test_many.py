@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from graftsim.optim.global_search import BasinHopping, RandomRestarts, search_from
-from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
-from graftsim.optim.many import minimise_many
-from graftsim.optim.population import DifferentialEvolution, evolve
+from graftsim.optim.bounded import Bounded
+from graftsim.optim.global_search import BasinHopping, RandomRestarts
+from graftsim.optim.least_squares import (
+    LevenbergMarquardt,
+    Points,
+    levenberg_marquardt,
+    minimise_many,
+)
+from graftsim.optim.local_solver import Point
+from graftsim.optim.population import DifferentialEvolution
 
 T = np.linspace(0, 1, 12)
 
@@ -32,6 +38,11 @@ def limits(lower=(-np.inf, -np.inf), upper=(np.inf, np.inf)):
     return Bounded(np.array(lower), np.array(upper), np.zeros(2), wide, np.full(1, np.inf))
 
 
+def at(starts):
+    """Before the first iteration, offsets zero."""
+    return Points.at(starts, np.zeros((len(starts), 2, 1)), 1e-3)
+
+
 STARTS = np.array([[1.0, 1.0], [0.5, 6.0], [3.0, 0.2], [2.0, 3.0]])
 
 
@@ -40,7 +51,7 @@ def test_each_start_ends_where_the_solver_of_one_does(upper):
     """Free and on a bound; the answer of a start does not depend on its neighbours."""
     bounds = limits((0.0, 0.0), upper)
     options = LevenbergMarquardt(40)
-    found = minimise_many(curve, slopes, STARTS, np.zeros((4, 2, 1)), bounds, options)
+    found = minimise_many(curve, slopes, at(STARTS), bounds, options)
     for k, start in enumerate(np.clip(STARTS, 0, upper)):
         one = levenberg_marquardt(
             lambda t, l: curve(t[None], l[None])[0],
@@ -51,9 +62,7 @@ def test_each_start_ends_where_the_solver_of_one_does(upper):
         )
         np.testing.assert_allclose(found.theta[k], one.theta, rtol=1e-5)
         np.testing.assert_allclose(found.local[k], one.local, atol=1e-5)
-        alone = minimise_many(
-            curve, slopes, STARTS[k : k + 1], np.zeros((1, 2, 1)), bounds, options
-        )
+        alone = minimise_many(curve, slopes, at(STARTS[k : k + 1]), bounds, options)
         np.testing.assert_allclose(alone.theta[0], found.theta[k], rtol=1e-7)
     assert set(found.outcome) == {"converged"}
 
@@ -66,7 +75,7 @@ def test_a_start_that_cannot_be_evaluated_harms_no_other():
         return np.where(theta[:, :1, None] > 2.5, np.nan, r), J_t, J_l
 
     found = minimise_many(
-        lambda t, l: broken(t, l)[0], broken, STARTS, np.zeros((4, 2, 1)), limits(),
+        lambda t, l: broken(t, l)[0], broken, at(STARTS), limits(),
         LevenbergMarquardt(40),
     )  # fmt: skip
     assert list(found.outcome == "non-finite") == [False, False, True, False]
@@ -85,19 +94,19 @@ def test_sharing_the_best_point_finds_lower_minima():
     low, high = np.zeros(2), np.full(2, 50.0)
     starts = np.array([[40.0, 40.0], [1.0, 30.0], [25.0, 3.0]])
     options = BasinHopping(workers=24, rounds=12, seed=3)
-    together = search_from(valley, starts, low, high, options)
+    together = options.minimise(valley, starts, low, high)
     assert (together.cost <= 2).all()
-    alone = search_from(valley, starts[:1], low, high, options)
+    alone = options.minimise(valley, starts[:1], low, high)
     np.testing.assert_array_equal(alone.theta[0], together.theta[0])
-    restarts = search_from(valley, starts, low, high, RandomRestarts(24, seed=3))
+    restarts = RandomRestarts(24, seed=3).minimise(valley, starts, low, high)
     assert (together.cost <= restarts.cost).all() and (together.cost < restarts.cost).any()
 
 
 def test_a_search_ends_when_it_is_good_enough():
     """The round that finds a good point is its last."""
     options = BasinHopping(workers=4, rounds=9)
-    found = search_from(
-        valley, np.array([[7.0, 7.0], [30.0, 30.0]]), np.zeros(2), np.full(2, 50.0), options, 0.5
+    found = options.minimise(
+        valley, np.array([[7.0, 7.0], [30.0, 30.0]]), np.zeros(2), np.full(2, 50.0), 0.5
     )
     assert found.rounds[0] == 1 and found.rounds[1] > 1
 
@@ -111,7 +120,7 @@ def test_a_population_finds_the_lowest_minimum():
         return np.stack([found[:, 0], theta[:, 1], found[:, 1]], 1), cost
 
     start, options = np.array([40.0, 30.0, 3.0]), DifferentialEvolution(24, 60, seed=2)
-    found, again = (evolve(solve, start, low, high, options, 0.5) for _ in range(2))
+    found, again = (options.minimise(solve, start[None], low, high, 0.5) for _ in range(2))
     np.testing.assert_array_equal(found.theta, [[7.0, 30.0, 7.0]])
     assert found.rounds[0] < 60
     np.testing.assert_array_equal(found.costs, again.costs)
@@ -125,5 +134,5 @@ def test_a_lost_point_does_not_spoil_a_population():
         return found, np.where(theta[:, 0] > 25, np.inf, cost)
 
     low, high = np.zeros(2), np.full(2, 50.0)
-    found = evolve(solve, np.full(2, 40.0), low, high, DifferentialEvolution(16, 60), 0.5)
+    found = DifferentialEvolution(16, 60).minimise(solve, np.full((1, 2), 40.0), low, high, 0.5)
     np.testing.assert_array_equal(found.theta, [[7.0, 7.0]])

@@ -4,7 +4,7 @@ import numpy as np
 from grouped import free
 from hypothesis import given, strategies as st
 
-from graftsim.optim.least_squares import normal_equations, solve_step
+from graftsim.optim.arrowhead import damped_step, normal_equations, predicted_decrease
 
 
 def dense(n, damping, scale, free_rows):
@@ -49,7 +49,8 @@ def test_step_equals_dense_normal_equations(seed, p, s, w, damping, held):
     n = normal_equations(r, J, J_local, theta, local, bounds)
     free_rows = np.array([not held >> i & 1 for i in range(p)])
     scale = np.diag(n.A).copy()
-    found = solve_step(n, damping, scale, free_rows)
+    step, inner = damped_step(n, np.asarray(damping), scale, free_rows)
+    found = step, inner, predicted_decrease(n, step, inner)
     for a, b in zip(found, dense(n, damping, scale, free_rows), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
     assert (found[0][~free_rows] == 0).all()
@@ -65,7 +66,8 @@ def test_step_follows_the_units_of_parameters(seed, size):
     steps = []
     for u in (np.ones(2), unit):
         n = normal_equations(r, J / u, J_local, np.zeros(2), np.zeros((3, 1)), free(2, 1))
-        steps.append(solve_step(n, 0.1, np.diag(n.A).copy(), np.ones(2, bool))[0] / u)
+        step, _ = damped_step(n, np.asarray(0.1), np.diag(n.A).copy(), np.ones(2, bool))
+        steps.append(step / u)
     np.testing.assert_allclose(steps[0], steps[1], rtol=1e-8)
 
 

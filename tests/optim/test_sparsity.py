@@ -1,10 +1,16 @@
 """The penalised step is the minimum: its subgradient conditions hold, and zeros are exact."""
 
+from dataclasses import replace
+
 import numpy as np
 from grouped import free
 from hypothesis import given, strategies as st
 
-from graftsim.optim.least_squares import normal_equations, solve_step
+from graftsim.optim.arrowhead import (
+    normal_equations,
+    penalised_damped_step,
+    predicted_decrease,
+)
 from graftsim.optim.sparsity import Penalty, penalised_step
 
 
@@ -103,18 +109,20 @@ def test_a_group_goes_as_a_whole():
 
 
 def test_the_solver_s_step_predicts_its_decrease():
-    """In `solve_step` the penalty's change is a part of the predicted decrease, never negative."""
+    """With the penalty's change the predicted decrease is that of the objective, never negative."""
     rng = np.random.default_rng(0)
     r, J, J_local = rng.normal(size=(4, 9)), rng.normal(size=(4, 9, 5)), rng.normal(size=(4, 9, 2))
     theta, local = rng.normal(size=5), rng.normal(size=(4, 2))
-    bounds = free(5, 2)
-    n = normal_equations(r, J, J_local, theta, local, bounds)
     penalty = Penalty(np.array([0, 0, 1, 1, -1]), 0.5, 0.5)
+    bounds = replace(free(5, 2), penalty=penalty)
+    n = normal_equations(r, J, J_local, theta, local, bounds)
     scale, every = np.diag(n.A).copy(), np.ones(5, bool)
-    step, inner, decrease = solve_step(n, 0.1, scale, every, theta, penalty)
+    step, inner = penalised_damped_step(n, 0.1, scale, every, theta, bounds)
+    decrease = predicted_decrease(n, step, inner)
+    decrease += penalty.value(theta) - penalty.value(theta + step)
     J_all = np.einsum("wmp,p->wm", J, step) + np.einsum("wms,ws->wm", J_local, inner)
     before, after = 0.5 * np.sum(r**2), 0.5 * np.sum((r + J_all) ** 2)
-    weak = bounds.prior_cost(theta, local) - bounds.prior_cost(theta, local + inner)
+    weak = free(5, 2).prior_cost(theta, local) - free(5, 2).prior_cost(theta, local + inner)
     change = before - after + weak + penalty.value(theta) - penalty.value(theta + step)
     assert decrease > 0
     np.testing.assert_allclose(decrease, change, rtol=1e-9)

@@ -17,6 +17,7 @@ from graftsim.engine import Simulator
 from graftsim.errors import FileError
 from graftsim.identify.experiment.excite import Excitation, excite
 from graftsim.io.logs.write import write_csv
+from graftsim.strategies import INTEGRATORS, find
 
 # Step of the plan where none is given (s).
 DT = 0.005
@@ -35,7 +36,7 @@ def run(options: ExciteOptions) -> int:
     simulator = Simulator(
         model,
         dt,
-        integrator=setup.INTEGRATORS[simulation.integrator](),
+        integrator=find(INTEGRATORS[simulation.integrator])(),
         substeps=simulation.substeps or setup.default_substeps(dt, simulation.integrator),
     )
     with inputs.shown_warnings(console):

@@ -14,41 +14,21 @@ from typing import Any
 from rich.console import Console
 
 from graftsim.cli import inputs, setup
-from graftsim.cli.fit_options import FitOptions
+from graftsim.cli.fit_options import FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.pools import pool_of
 from graftsim.cli.progress import FitProgress
 from graftsim.cli.tables import print_result, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
-from graftsim.identify import (
-    CMAES,
-    Archipelago,
-    Automatic,
-    BasinHopping,
-    Bootstrap,
-    DifferentialEvolution,
-    Problem,
-    RandomRestarts,
-    Result,
-    SparseGroupLasso,
-    fit,
-)
+from graftsim.identify import Automatic, Bootstrap, Problem, Result, SparseGroupLasso, fit
 from graftsim.identify.evidence.certainty import check_names
 from graftsim.identify.evidence.landscape import landscape
-from graftsim.identify.fit.fit import choose_solver, stages_of, tasks_of
-from graftsim.identify.fit.global_search import Search
+from graftsim.identify.fit.fit import tasks_of
+from graftsim.identify.fit.plan import choose_solver, stages_of
+from graftsim.optim.global_search import GlobalSearch
+from graftsim.optim.strategies import GLOBAL_SEARCHES
 from graftsim.report import write_report
-
-SEARCHES: dict[str, Search | Automatic | None] = {
-    "none": None,
-    "basin_hopping": BasinHopping(),
-    "random_restarts": RandomRestarts(),
-    "evolution": DifferentialEvolution(),
-    "cma_es": CMAES(),
-    "archipelago": Archipelago(),
-    "auto": Automatic(),
-}
 
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
@@ -112,7 +92,7 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     resample = None
     if sure.bootstrap:
         resample = Bootstrap(sure.bootstrap, sure.bootstrap_by, options.solver.seed)
-    search = SEARCHES[options.solver.search]
+    search = _search(options.solver)
     spread = options.solver.workers or options.solver.cluster
     if search is None and resample is None and spread:
         console.print(
@@ -121,8 +101,6 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
         )
     penalty = SparseGroupLasso(l1=sparsity) if sparsity else None
     solver = choose_solver(options.solver.solver, problem, penalty)
-    if search is not None:
-        search = _sized(replace(search, seed=options.solver.seed), options.solver.starts)
     bar = FitProgress(console, len(stages_of(problem)), options.solver.iterations)
     with bar, pool_of(options.solver.workers, options.solver.cluster, bar.tasks) as pool:
         if not options.resume:
@@ -142,8 +120,8 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
             bootstrap=resample,
             profiles=sure.profile,
             pool=pool,
-            command=command,
         )
+        result = replace(result, command=command)
         if sure.landscape:
             bar.say("drawing the landscape")
             x, y = sure.landscape
@@ -153,16 +131,18 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     return result
 
 
-def _sized(search: Search | Automatic, starts: int | None) -> Search | Automatic:
-    """A search with so many points."""
+def _search(options: SolverOptions) -> GlobalSearch | Automatic | None:
+    """The search that `--search`, `--seed` and `--starts` ask for."""
+    if options.search == "none":
+        return None
+    starts = options.starts
+    if options.search == Automatic.name:
+        if starts is not None:
+            raise ProblemError("--starts goes with a search that is named, not with auto.")
+        return Automatic(options.seed)
+    search = replace(GLOBAL_SEARCHES[options.search](), seed=options.seed)
     if starts is None:
         return search
     if starts < 1:
         raise ProblemError(f"--starts must be 1 or more, got {starts}.")
-    if isinstance(search, Automatic):
-        raise ProblemError("--starts goes with a search that is named, not with auto.")
-    if isinstance(search, RandomRestarts):
-        return replace(search, starts=starts)
-    if isinstance(search, BasinHopping):
-        return replace(search, workers=starts)
-    return replace(search, population=starts)
+    return search.with_points(starts)

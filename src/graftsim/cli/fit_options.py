@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import tyro
 
 from graftsim.cli import run_file
+from graftsim.cli.choices import described, names
 from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
 from graftsim.cli.options import (
     Count,
@@ -22,6 +23,13 @@ from graftsim.cli.options import (
     TouchOptions,
     shown,
 )
+from graftsim.optim.strategies import GLOBAL_SEARCHES, LOCAL_SOLVERS
+
+if TYPE_CHECKING:
+    SolverName = SearchName = str
+else:
+    SolverName = names("auto", strategies=LOCAL_SOLVERS)
+    SearchName = names("none", "auto", strategies=GLOBAL_SEARCHES)
 
 TABLES = ("free", "graft", "columns", "noise", "sensors", "start")
 
@@ -33,15 +41,23 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Shorter horizons to go through first, as shares of the last."""
     loss: Literal["squared", "huber", "one_step"] = "squared"
     """huber forgives outliers; one_step compares single steps from measured states."""
-    solver: Literal["auto", "levenberg_marquardt", "lbfgs", "adam"] = "auto"
-    """Local optimiser; auto: lbfgs for networks with more than some 1,500 weights."""
+    solver: Annotated[
+        SolverName,
+        described(
+            "Local optimiser; auto: lbfgs for networks with more than some 1,500 weights;",
+            LOCAL_SOLVERS,
+        ),
+    ] = "auto"
     iterations: Annotated[Number, tyro.conf.arg(metavar="N")] = 50
     """At most so many iterations a horizon."""
-    search: Literal[
-        "none", "basin_hopping", "random_restarts", "evolution", "cma_es", "archipelago", "auto"
+    search: Annotated[
+        SearchName,
+        described(
+            "Begin from many points within the bounds at once, against wrong minima; auto: only if "
+            "a local fit leaves more than noise;",
+            GLOBAL_SEARCHES,
+        ),
     ] = "none"
-    """Begin from many points within the bounds at once, against wrong minima; auto: only if a local
-    fit leaves more than noise."""
     starts: Annotated[Count | None, shown("N")] = None
     """Points of a search, of each of its rounds; default: 16, random_restarts 64, evolution 32."""
     seed: Annotated[Seed, tyro.conf.arg(metavar="N")] = 0

@@ -16,6 +16,7 @@ from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
 from graftsim.io.logs.read import read_recordings
 from graftsim.recordings.recording import Recording
+from graftsim.strategies import INTEGRATORS, find
 
 
 class Inputs(NamedTuple):
@@ -53,7 +54,7 @@ def read(
     simulator = Simulator(
         model,
         dt,
-        integrator=setup.INTEGRATORS[simulation.integrator](),
+        integrator=find(INTEGRATORS[simulation.integrator])(),
         substeps=simulation.substeps or setup.default_substeps(dt, simulation.integrator),
         contact=law,
     )

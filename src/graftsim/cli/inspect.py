@@ -9,18 +9,20 @@ import numpy as np
 
 from graftsim.cli.description import print_description
 from graftsim.cli.options import InspectOptions
-from graftsim.cli.setup import CONTACTS, load_model
+from graftsim.cli.setup import load_model
 from graftsim.cli.tables import table_of, terminal
 from graftsim.engine import Simulator
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit
 from graftsim.model.describe import describe_dict
 from graftsim.model.model import Model
+from graftsim.strategies import CONTACT_LAWS, find
 
 
 def run(options: InspectOptions) -> int:
     """Print what is in a robot file."""
     model = load_model(options.robot, options.base, options.repair_inertia, options.touch)
-    law = CONTACTS[options.touch.contact]() if options.touch.contact in CONTACTS else None
+    place = CONTACT_LAWS.get(options.touch.contact)
+    law = find(place)() if place else None
     simulator = Simulator(model, contact=law if model.pair.names else None)
     if options.json:
         print(json.dumps(_facts(simulator), indent=2))

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 import tyro
 
+from graftsim.cli.choices import names
 from graftsim.errors import ProblemError
+from graftsim.strategies import CONTACT_LAWS, INTEGRATORS
 
 Strings = tuple[str, ...]
 Base = Literal["auto", "fixed", "free"]
-IntegratorName = Literal["semi_implicit_euler", "implicit_damping", "rk4"]
-ContactName = Literal["none", "complementarity", "lcp", "spring-damper"]
+if TYPE_CHECKING:
+    IntegratorName = ContactName = str
+else:
+    IntegratorName = names(strategies=INTEGRATORS)
+    ContactName = names("none", strategies=CONTACT_LAWS)
 Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
 Options = TypeVar("Options", bound=msgspec.Struct)
 

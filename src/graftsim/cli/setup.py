@@ -10,9 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from graftsim.cli.options import TouchOptions, assignments, number
-from graftsim.contact import Complementarity, ContactLaw, LinearComplementarity, SpringDamper
-from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler
-from graftsim.engine.integrators import Integrator
+from graftsim.contact import ContactLaw
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.domains import Bounds, Domain, Prior
 from graftsim.identify.problem.parameters import Parameters, Setup, default_domain
@@ -20,17 +18,8 @@ from graftsim.identify.problem.sensors import make_sensors
 from graftsim.io.load import load
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
+from graftsim.strategies import CONTACT_LAWS, INTEGRATORS, find
 
-INTEGRATORS: dict[str, type[Integrator]] = {
-    "semi_implicit_euler": SemiImplicitEuler,
-    "implicit_damping": ImplicitDamping,
-    "rk4": RungeKutta4,
-}
-CONTACTS: dict[str, type[ContactLaw]] = {
-    "complementarity": Complementarity,
-    "lcp": LinearComplementarity,
-    "spring-damper": SpringDamper,
-}
 MAX_DT = 0.005
 FIRST_ORDER_STEP = 0.001
 # Without torques the data tell only ratios of masses: the file's values are believed to this share.
@@ -73,11 +62,12 @@ def contact_law(name: str, model: Model, integrator: str, console: Console) -> C
             soft_wrap=True,
         )
         return None
-    law = CONTACTS[name]()
-    if law.impulsive and integrator == "rk4":
+    law = find(CONTACT_LAWS[name])()
+    if law.impulsive and not find(INTEGRATORS[integrator]).impulses:
         raise ProblemError(
-            f"--contact {name} acts by impulses, which rk4 cannot integrate: --integrator "
-            "implicit_damping or semi_implicit_euler can; --contact spring-damper goes with rk4."
+            f"--contact {name} acts by impulses, which {integrator} cannot integrate: "
+            "--integrator implicit_damping or semi_implicit_euler can; --contact spring-damper "
+            f"goes with {integrator}."
         )
     return law
 

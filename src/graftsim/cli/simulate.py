@@ -21,6 +21,7 @@ from graftsim.io.logs.write import write_csv
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import Selector
+from graftsim.strategies import INTEGRATORS, find
 
 
 def run(options: SimulateOptions) -> int:
@@ -36,7 +37,7 @@ def run(options: SimulateOptions) -> int:
         raise ProblemError(
             f"--seconds {options.seconds} is shorter than one step of {options.dt} s."
         )
-    integrator = setup.INTEGRATORS[options.integrator]()
+    integrator = find(INTEGRATORS[options.integrator])()
     substeps = options.substeps or setup.default_substeps(options.dt, options.integrator)
     law = setup.contact_law(options.touch.contact, model, options.integrator, said)
     if law is None and (unknown := [x for x in options.record if x.startswith("contact.")]):
@@ -67,12 +68,7 @@ def run(options: SimulateOptions) -> int:
 def _starts_inside(inside: dict[str, float], law: ContactLaw) -> str:
     name, depth = next(iter(inside.items()))
     others = f" (and {len(inside) - 1} more contacts)" if len(inside) > 1 else ""
-    what = (
-        "pushed out, without a throw"
-        if law.impulsive
-        else "its spring holds the energy of that depth, and throws where it is more than a load's"
-    )
-    return f"The motion starts {1e3 * depth:.3g} mm inside: {name}{others}; {what}."
+    return f"The motion starts {1e3 * depth:.3g} mm inside: {name}{others}; {law.inside}."
 
 
 def _numbers(items: tuple[str, ...], flag: str) -> dict[str, float]:

@@ -2,7 +2,15 @@
 
 from graftsim.contact.compliant import SpringDamper
 from graftsim.contact.detect import overlaps
-from graftsim.contact.law import ContactLaw
+from graftsim.contact.law import ContactLaw, ForceLaw, ImpulseLaw
 from graftsim.contact.rigid import Complementarity, LinearComplementarity
 
-__all__ = ["Complementarity", "ContactLaw", "LinearComplementarity", "SpringDamper", "overlaps"]
+__all__ = [
+    "Complementarity",
+    "ContactLaw",
+    "ForceLaw",
+    "ImpulseLaw",
+    "LinearComplementarity",
+    "SpringDamper",
+    "overlaps",
+]

@@ -7,6 +7,8 @@ a coefficient that depends on the speed (`friction`).
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -14,20 +16,27 @@ from jaxtyping import Array, Float
 from graftsim.contact.detect import detect, places
 from graftsim.contact.friction import FRICTION
 from graftsim.contact.kinetics import relative_velocities, wrenches
-from graftsim.contact.law import ContactLaw
+from graftsim.contact.law import ForceLaw
+from graftsim.contact.stability import too_stiff
 from graftsim.dynamics.mechanism import Mechanism, rows
 from graftsim.errors import ModelError, suggest
+from graftsim.model.model import Model
 from graftsim.spatial import safe
 from graftsim.spatial.transform import Transform
 from graftsim.taps import Tapper
 
 
-class SpringDamper(ContactLaw):
+class SpringDamper(ForceLaw):
     """Hunt-Crossley contact. `exponent` n is 1.5 for spheres (Hertz), 1 for a linear spring.
 
     `friction`: none, coulomb, andersson, hollars or brown_mcphee. Stiffness (N/m^n), dissipation
     (s/m), friction, stribeck and friction_velocity are those of each pair.
     """
+
+    name: ClassVar[str] = "spring-damper"
+    inside: ClassVar[str] = (
+        "its spring holds the energy of that depth, and throws where it is more than a load's"
+    )
 
     exponent: Float[Array, ""]
     friction: str = eqx.field(static=True)
@@ -73,3 +82,14 @@ class SpringDamper(ContactLaw):
         F_t = jnp.where(touching[:, None], scope.tap("contact.force_t", F_t), 0.0)
         force = jnp.concatenate([F_n[:, None], F_t], -1)
         return wrenches(found, at, X_0, force)
+
+    def check(self, m: Model, h: float) -> str:
+        """Can an explicit step of h seconds follow the springs?"""
+        stiff = too_stiff(m, self.exponent, h)
+        if not stiff:
+            return ""
+        return (
+            f"A step of {h:.3g} s may be too long for the contact of {', '.join(stiff[:3])}"
+            f"{' and others' if len(stiff) > 3 else ''}: simulations can diverge. Raise substeps, "
+            "lower pair.stiffness or pair.dissipation, or use an impulse law."
+        )

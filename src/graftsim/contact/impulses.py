@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from graftsim.contact.detect import Contacts, detect, places
 from graftsim.contact.kinetics import coupled, relative_velocities, signs_of, unit_impulses
-from graftsim.contact.law import ContactLaw, Felt, Free, Passage
+from graftsim.contact.law import Felt, Free, ImpulseLaw, Passage
 from graftsim.contact.push_out import push_out
 from graftsim.contact.timing import timing
 from graftsim.dynamics.mechanism import Mechanism, rows
@@ -35,13 +35,13 @@ from graftsim.solvers.general import straight
 from graftsim.taps import OFF, Tapper
 
 
-class ImpulseLaw(ContactLaw):
-    """A law that changes velocities at once, by impulses (N s)."""
+class RigidContact(ImpulseLaw):
+    """Impulses that solve one contact problem for all contacts of all bodies."""
 
-    impulsive: ClassVar[bool] = True
+    inside: ClassVar[str] = "pushed out, without a throw"
+
     alpha: eqx.AbstractVar[Float[Array, ""]]
     push: eqx.AbstractVar[Float[Array, ""]]
-
     most: eqx.AbstractVar[int]
     impacts: eqx.AbstractVar[int]
 
@@ -58,25 +58,12 @@ class ImpulseLaw(ContactLaw):
         cut: Bool[Array, ""] | bool,
         scope: Tapper,
     ) -> Passage:
-        """One contact problem for all contacts of all bodies."""
-        at = places(m.model)
-        found = detect(m, free.X_0)
-        depth = scope.tap("contact.depth", found.depth)
-        found = found._replace(depth=depth)
-        before, after = (
-            relative_velocities(found, at, free.X_0, free.link_velocity(m, x))
-            for x in (state.qd, free.qd)
-        )
-        scope.offer(
-            lambda: {"contact.position": found.position, "contact.normal": found.frame[:, 0]}
-        )
-        after_n = scope.tap("contact.velocity_n", after[:, 0])
-        after_t = scope.tap("contact.velocity_t", after[:, 1:])
-        after = jnp.concatenate([after_n[:, None], after_t], -1)
-        pair = m.model.pair
+        """See `ContactLaw.velocities`."""
+        at, pair = places(m.model), m.model.pair
+        found, before, after = _detected(m, free, state, scope)
         mu = scope.tap("contact.friction", rows(pair.friction, at.pair))
         e = rows(pair.restitution, at.pair)
-        when = timing(depth, before[:, 0], after[:, 0], e, h, cut)
+        when = timing(found.depth, before[:, 0], after[:, 0], e, h, cut)
         qd, after = (
             x if cut is False else jnp.where(when.end < h, y + when.share * (x - y), x)
             for x, y in ((free.qd, state.qd), (after, before))
@@ -98,21 +85,12 @@ class ImpulseLaw(ContactLaw):
         method = self.method(unroll)
         solved = solve_contact(problem, pick(state.impulse), method)
         impulse = guess = _put(index, solved, jnp.zeros_like(b))
-
-        looked_at = scope is not OFF
         left = jnp.maximum(-b[:, 0], 0.0)
-        if looked_at:
+        if scope is not OFF:
             left = _put(index, _left_open(problem, solved, method), left)
         scope.offer(lambda: {"contact.residual": left})
-        force = impulse / span
-        parts = force[:, 0], force[:, 1:]
-        names = "contact.force_n", "contact.force_t"
-        named = [scope.tap(name, x) for name, x in zip(names, parts, strict=True)]
-        if any(x is not y for x, y in zip(named, parts, strict=True)):
-            impulse = impulse + h * (jnp.concatenate([named[0][:, None], named[1]], -1) - force)
-        # What networks add must not act where nothing touches.
-        impulse = jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
-        felt = Felt(impulse, left) if looked_at else ()
+        impulse = _named(impulse, b, h, span, scope)
+        felt = Felt(impulse, left) if scope is not OFF else ()
         impulse = pick(impulse)
         late = impulse * pick((h - when.delay) / span)[:, None]
         A_n = problem.A[::3]
@@ -122,8 +100,7 @@ class ImpulseLaw(ContactLaw):
         late = late.at[:, 0].add(apart)
         change = unit.respond(jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1))
         mean = jnp.where(flies, qd, 0.0) + change[:, 1]
-        guess = jax.lax.stop_gradient(guess)
-        return Passage(qd + change[:, 0], mean, guess, h, span, felt)
+        return Passage(qd + change[:, 0], mean, jax.lax.stop_gradient(guess), h, span, felt)
 
     def rest(self, m: Model) -> Float[Array, "nc 3"]:
         """No impulse yet."""
@@ -132,6 +109,41 @@ class ImpulseLaw(ContactLaw):
     def located_impacts(self) -> int:
         """How many times a step may be cut where an impact begins."""
         return self.impacts
+
+
+def _detected(
+    m: Mechanism, free: Free, state: State, scope: Tapper
+) -> tuple[Contacts, Float[Array, "nc 3"], Float[Array, "nc 3"]]:
+    """Contacts, and relative velocities in them before and after a step without impulses."""
+    at = places(m.model)
+    found = detect(m, free.X_0)
+    found = found._replace(depth=scope.tap("contact.depth", found.depth))
+    before, after = (
+        relative_velocities(found, at, free.X_0, free.link_velocity(m, x))
+        for x in (state.qd, free.qd)
+    )
+    scope.offer(lambda: {"contact.position": found.position, "contact.normal": found.frame[:, 0]})
+    after_n = scope.tap("contact.velocity_n", after[:, 0])
+    after_t = scope.tap("contact.velocity_t", after[:, 1:])
+    return found, before, jnp.concatenate([after_n[:, None], after_t], -1)
+
+
+def _named(
+    impulse: Float[Array, "nc 3"],
+    b: Float[Array, "nc 3"],
+    h: Float[Array, ""],
+    span: Float[Array, ""],
+    scope: Tapper,
+) -> Float[Array, "nc 3"]:
+    """Impulses with what networks add to the mean forces of the step."""
+    force = impulse / span
+    parts = force[:, 0], force[:, 1:]
+    names = "contact.force_n", "contact.force_t"
+    named = [scope.tap(name, x) for name, x in zip(names, parts, strict=True)]
+    if any(x is not y for x, y in zip(named, parts, strict=True)):
+        impulse = impulse + h * (jnp.concatenate([named[0][:, None], named[1]], -1) - force)
+    # What networks add must not act where nothing touches.
+    return jnp.where((b[:, :1] < 0) | (impulse[:, :1] > 0), impulse, 0.0)
 
 
 def _least(x: Float[Array, " n"], k: int) -> Int[Array, " k"]:

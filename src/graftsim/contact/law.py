@@ -1,7 +1,8 @@
-"""What the engine asks of a contact law: smooth forces before the step, or impulses at its end."""
+"""Interface of contact laws: force laws act before the step, impulse laws at its end."""
 
 from __future__ import annotations
 
+import abc
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -51,16 +52,25 @@ class Passage(NamedTuple):
 
 
 class ContactLaw(eqx.Module):
-    """What happens between shapes that touch. A law overrides one of the two methods."""
+    """What happens between shapes that touch: a `ForceLaw` or an `ImpulseLaw`.
 
-    impulsive: ClassVar[bool] = False
+    name: for flags and files. impulsive: do velocities jump? inside: what becomes of shapes that
+    begin inside one another, in words.
+    """
 
+    name: eqx.AbstractClassVar[str]
+    impulsive: eqx.AbstractClassVar[bool]
+    inside: eqx.AbstractClassVar[str]
+
+    @abc.abstractmethod
     def forces(
         self, m: Mechanism, X_0: Transform, v: Float[Array, "nl 6"], scope: Tapper
     ) -> Float[Array, "nl 6"] | None:
-        """Spatial forces on the links, in them (N m; N), given their poses and velocities."""
-        return None
+        """Spatial forces on the links, in them (N m; N), given their poses and velocities; None of
+        a law without forces.
+        """
 
+    @abc.abstractmethod
     def velocities(
         self,
         m: Mechanism,
@@ -73,12 +83,55 @@ class ContactLaw(eqx.Module):
         """A step of h seconds from a state; where `cut`, only until the first impact within it, or
         that impact.
         """
-        return Passage(free.qd, free.qd, (), h, h)
 
+    @abc.abstractmethod
     def rest(self, m: Model) -> Any:
         """`State.impulse` of a fresh start."""
+
+    @abc.abstractmethod
+    def located_impacts(self) -> int:
+        """How many times a step may be cut where an impact begins."""
+
+    @abc.abstractmethod
+    def check(self, m: Model, h: float) -> str:
+        """What is wrong with steps of h seconds under this law, in a sentence; "" if nothing is."""
+
+
+class ForceLaw(ContactLaw):
+    """A law of forces that act before the step, as functions of depth and velocity."""
+
+    impulsive: ClassVar[bool] = False
+
+    def velocities(
+        self,
+        m: Mechanism,
+        free: Free,
+        state: State,
+        h: Float[Array, ""],
+        cut: Bool[Array, ""] | bool,
+        scope: Tapper,
+    ) -> Passage:
+        """Those that the forces made."""
+        return Passage(free.qd, free.qd, (), h, h)
+
+    def rest(self, m: Model) -> tuple[()]:
+        """There are no impulses."""
         return ()
 
     def located_impacts(self) -> int:
-        """How many times a step may be cut where an impact begins."""
+        """None: an impact takes time."""
         return 0
+
+
+class ImpulseLaw(ContactLaw):
+    """A law that changes velocities at once, by impulses (N s) at the end of a step."""
+
+    impulsive: ClassVar[bool] = True
+
+    def forces(self, m: Mechanism, X_0: Transform, v: Float[Array, "nl 6"], scope: Tapper) -> None:
+        """There are none."""
+        return
+
+    def check(self, m: Model, h: float) -> str:
+        """Any step will do."""
+        return ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.contact.impulses import ImpulseLaw
+from graftsim.contact.impulses import RigidContact
 from graftsim.errors import ModelError
 from graftsim.solvers.cone import Method
 from graftsim.solvers.interior_point import InteriorPoint
@@ -35,7 +35,7 @@ def _angles(directions: int | Sequence[float]) -> tuple[float, ...]:
     return angles
 
 
-class Complementarity(ImpulseLaw):
+class Complementarity(RigidContact):
     """Rigid contact with Coulomb's cone, by projected Gauss-Seidel.
 
     `alpha`: share of an overlap that is pushed out in a step, at `push` (m/s) at most. `sweeps`: at
@@ -47,6 +47,8 @@ class Complementarity(ImpulseLaw):
     impact begins; with 0 an impact has the geometry of the step's beginning, and derivatives that
     are right head-on only.
     """
+
+    name: ClassVar[str] = "complementarity"
 
     alpha: Float[Array, ""] = eqx.field(default=0.2, converter=_number)
     push: Float[Array, ""] = eqx.field(default=1.0, converter=_number, kw_only=True)
@@ -62,13 +64,15 @@ class Complementarity(ImpulseLaw):
         return GaussSeidel(self.sweeps, self.newton, self.tolerance, self.cone, unroll)
 
 
-class LinearComplementarity(ImpulseLaw):
+class LinearComplementarity(RigidContact):
     """Rigid contact with a polyhedral cone, as a linear complementarity problem by interior point.
 
     `directions`: number of friction directions, evenly spread from the first tangent, or their
     angles (rad) in the tangent plane. `iterations`: at most. Others: see `Complementarity`.
     Raises ModelError: directions that do not surround the contact.
     """
+
+    name: ClassVar[str] = "lcp"
 
     alpha: Float[Array, ""] = eqx.field(default=0.2, converter=_number)
     push: Float[Array, ""] = eqx.field(default=1.0, converter=_number, kw_only=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import Array, Float
 
-from graftsim.contact.compliant import SpringDamper
 from graftsim.model.model import Model
 
 
-def too_stiff(model: Model, law: SpringDamper, h: float) -> list[str]:
+def too_stiff(model: Model, exponent: Float[Array, ""], h: float) -> list[str]:
     """Sentences on the pairs whose contact a step of h seconds cannot follow.
 
     At the load of the whole weight W the spring's slope is k' = n k^(1/n) W^(1 - 1/n), the damper's
@@ -17,13 +17,13 @@ def too_stiff(model: Model, law: SpringDamper, h: float) -> list[str]:
     semi-implicit Euler diverges at 4 and 2. Friction that is too steep chatters, but is bounded.
     """
     pair, mass = model.pair, model.link.mass
-    numbers = (pair.stiffness, pair.dissipation, mass, model.world.gravity, law.exponent, h)
+    numbers = (pair.stiffness, pair.dissipation, mass, model.world.gravity, exponent, h)
     if any(isinstance(x, Tracer) for x in numbers):
         return []
     masses, stiffness, dissipation = (
         np.asarray(x, float) for x in (mass, pair.stiffness, pair.dissipation)
     )
-    n = float(law.exponent)
+    n = float(exponent)
     weight = masses.sum() * (np.linalg.norm(np.asarray(model.world.gravity)) or 9.81)
     found = []
     for row, geoms in enumerate(pair.geoms):

@@ -50,7 +50,7 @@ def acceleration(
     motion = joint_motion(m, q, qd)
     X_0 = None if contact is None else world_transforms(m.tree, motion)
 
-    # Poses are for those who look: dynamics without contact does not need them.
+    # World poses are computed only when recorded: without contact the dynamics does not use them.
     def poses() -> dict[str, Array]:
         X = world_transforms(m.tree, motion) if X_0 is None else X_0
         return {"link.position": X.r, "link.rotation": transpose(X.E)}

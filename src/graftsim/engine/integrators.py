@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -54,7 +55,15 @@ def displacement_rate(
 
 
 class Integrator(eqx.Module):
-    """How a state moves on by h seconds."""
+    """How a state moves on by h seconds.
+
+    name: for flags and files. order: of its error in h, for smooth motion. impulses: can velocities
+    jump at the end of its steps?
+    """
+
+    name: eqx.AbstractClassVar[str]
+    order: eqx.AbstractClassVar[int]
+    impulses: eqx.AbstractClassVar[bool]
 
     @abc.abstractmethod
     def advance(
@@ -74,6 +83,9 @@ class Euler(Integrator):
 
     A step is cut where an impact begins, as often as the contact law asks for.
     """
+
+    order: ClassVar[int] = 1
+    impulses: ClassVar[bool] = True
 
     @abc.abstractmethod
     def accelerate(
@@ -120,7 +132,7 @@ def _euler(
     """A step, or a piece of it."""
     qd = mean = state.qd + h * found.qdd
     impulse, span, felt = state.impulse, h, ()
-    if contact is not None and contact.impulsive:
+    if contact is not None:
         assert found.X_0 is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
         qd, mean, impulse, h, span, felt = contact.velocities(m, free, state, h, cut, scope)
@@ -136,6 +148,8 @@ class SemiImplicitEuler(Euler):
     First order, symplectic for conservative systems; the papers' integrator and MuJoCo's `Euler`
     without damping.
     """
+
+    name: ClassVar[str] = "semi_implicit_euler"
 
     def accelerate(
         self,
@@ -159,6 +173,8 @@ class ImplicitDamping(Euler):
     With viscous damping alone it is MuJoCo's `Euler`.
     """
 
+    name: ClassVar[str] = "implicit_damping"
+
     def accelerate(
         self,
         m: Mechanism,
@@ -180,6 +196,10 @@ class RungeKutta4(Integrator):
     Averaging the body-frame velocities of the stages would leave quaternions with second order;
     their displacement obeys r' = `rotation.rotvec_rate` (Munthe-Kaas 1998), and the order is four.
     """
+
+    name: ClassVar[str] = "rk4"
+    order: ClassVar[int] = 4
+    impulses: ClassVar[bool] = False
 
     def advance(
         self,

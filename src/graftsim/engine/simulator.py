@@ -15,12 +15,10 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from graftsim.contact.compliant import SpringDamper
 from graftsim.contact.law import ContactLaw
-from graftsim.contact.stability import too_stiff
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
-from graftsim.engine.integrators import Integrator, RungeKutta4, SemiImplicitEuler
+from graftsim.engine.integrators import Integrator, SemiImplicitEuler
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels
 from graftsim.model.fuse import fuse
@@ -102,25 +100,18 @@ class Simulator(eqx.Module):
                 stacklevel=2,
             )
             contact = None
-        if contact is not None and contact.impulsive and isinstance(self.integrator, RungeKutta4):
+        if contact is not None and contact.impulsive and not self.integrator.impulses:
             raise ModelError(
-                f"{type(contact).__name__} changes velocities by impulses, which RungeKutta4 "
-                "cannot integrate: use SemiImplicitEuler or ImplicitDamping, or "
-                "contact=SpringDamper()."
+                f"{type(contact).__name__} changes velocities by impulses, which "
+                f"{type(self.integrator).__name__} cannot integrate: use SemiImplicitEuler or "
+                "ImplicitDamping, or contact=SpringDamper()."
             )
         self.contact = contact
         self.grafts = grafts
-        if isinstance(contact, SpringDamper) and not isinstance(dt, Tracer):
-            stiff = too_stiff(model, contact, float(dt) / substeps)
-            if stiff:
-                warnings.warn(
-                    f"A step of {float(dt) / substeps:.3g} s may be too long for the contact of "
-                    f"{', '.join(stiff[:3])}{' and others' if len(stiff) > 3 else ''}: simulations "
-                    "can diverge. Raise substeps, lower pair.stiffness or pair.dissipation, or use "
-                    "an impulse law.",
-                    GraftsimWarning,
-                    stacklevel=2,
-                )
+        if contact is not None and not isinstance(dt, Tracer):
+            wrong = contact.check(model, float(dt) / substeps)
+            if wrong:
+                warnings.warn(wrong, GraftsimWarning, stacklevel=2)
 
     def __hash__(self) -> int:
         """By structure, which equal simulators share: `jax.jit(simulator.step)` looks it up."""

@@ -6,28 +6,14 @@ an island is one batch of local solves, and a point is worth what they reach, as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from graftsim.errors import ProblemError
-from graftsim.optim.global_search import Found, LocalSolve
+from graftsim.optim.global_search import Found, GlobalSearch, LocalSolve, one_by_one
 from graftsim.optim.population import Seen
-
-
-@dataclass(frozen=True)
-class Archipelago:
-    """`islands` of `population` points, `generations` in all; after each `epoch` of them the best
-    of an island replaces the worst of the next, in a ring. `iterations` local steps for each point.
-    """
-
-    islands: int = 4
-    population: int = 16
-    generations: int = 12
-    epoch: int = 3
-    iterations: int = 3
-    seed: int = 0
 
 
 class _Problem:
@@ -49,44 +35,75 @@ class _Problem:
         return self.low.tolist(), self.high.tolist()
 
 
-def colonise(
-    solve: LocalSolve,
-    start: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    options: Archipelago,
-    good: float = -np.inf,
-) -> Found:
-    """Search from start [p] within [lower, upper]; it ends at a cost of `good`.
-
-    Raises ProblemError: the package `pygmo` is not there.
+@dataclass(frozen=True)
+class Archipelago(GlobalSearch):
+    """`islands` of `population` points, `generations` in all; after each `epoch` of them the best
+    of an island replaces the worst of the next, in a ring. `iterations` local steps for each point.
     """
-    try:
-        import pygmo
-    except ImportError as error:
-        raise ProblemError("Archipelago needs pygmo: pip install graftsim[pagmo]") from error
-    free = np.flatnonzero(upper > lower)
-    low, high = lower[free], upper[free]
-    seen = Seen(solve, start, free)
-    problem = pygmo.problem(_Problem(seen, low, high))
-    rng = np.random.default_rng(options.seed)
-    first = low + (high - low) * rng.random((options.islands, options.population, len(free)))
-    first[0, 0] = np.clip(start, lower, upper)[free]
-    worth = seen.worth(first.reshape(-1, len(free))).reshape(first.shape[:2])
-    islands, swarms = [], []
-    for k in range(options.islands):
-        island = pygmo.population(problem, seed=options.seed + k)
-        for x, cost in zip(first[k], worth[k], strict=True):
-            island.push_back(x, [cost])
-        swarm = pygmo.pso_gen(gen=options.epoch, seed=options.seed + k, memory=True)
-        swarm.set_bfe(pygmo.bfe(pygmo.member_bfe()))
-        islands.append(island)
-        swarms.append(pygmo.algorithm(swarm))
-    for _ in range(-(-options.generations // options.epoch)):
-        if seen.least <= good:
-            break
-        islands = [s.evolve(i) for s, i in zip(swarms, islands, strict=True)]
-        best = [(i.champion_x, i.champion_f) for i in islands]
-        for k, island in enumerate(islands):
-            island.set_xf(int(island.worst_idx()), *best[k - 1])
-    return seen.found()
+
+    name: ClassVar[str] = "archipelago"
+    help: ClassVar[str] = "islands of particles that exchange their best (pagmo)"
+
+    islands: int = 4
+    population: int = 16
+    generations: int = 12
+    epoch: int = 3
+    iterations: int = 3
+    seed: int = 0
+
+    def with_points(self, points: int) -> Self:
+        """So many on each island."""
+        return replace(self, population=points)
+
+    def minimise(
+        self,
+        solve: LocalSolve,
+        starts: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        good: float = -np.inf,
+    ) -> Found:
+        """See `GlobalSearch.minimise`; the searches run one after the other.
+
+        Raises ProblemError: the package `pygmo` is not there.
+        """
+        return one_by_one(self._from(solve, x, lower, upper, good) for x in starts)
+
+    def _from(
+        self,
+        solve: LocalSolve,
+        start: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        good: float,
+    ) -> Found:
+        """One search from start [p] within [lower, upper]."""
+        try:
+            import pygmo
+        except ImportError as error:
+            raise ProblemError("Archipelago needs pygmo: pip install graftsim[pagmo]") from error
+        free = np.flatnonzero(upper > lower)
+        low, high = lower[free], upper[free]
+        seen = Seen(solve, start, free)
+        problem = pygmo.problem(_Problem(seen, low, high))
+        rng = np.random.default_rng(self.seed)
+        first = low + (high - low) * rng.random((self.islands, self.population, len(free)))
+        first[0, 0] = np.clip(start, lower, upper)[free]
+        worth = seen.worth(first.reshape(-1, len(free))).reshape(first.shape[:2])
+        islands, swarms = [], []
+        for k in range(self.islands):
+            island = pygmo.population(problem, seed=self.seed + k)
+            for x, cost in zip(first[k], worth[k], strict=True):
+                island.push_back(x, [cost])
+            swarm = pygmo.pso_gen(gen=self.epoch, seed=self.seed + k, memory=True)
+            swarm.set_bfe(pygmo.bfe(pygmo.member_bfe()))
+            islands.append(island)
+            swarms.append(pygmo.algorithm(swarm))
+        for _ in range(-(-self.generations // self.epoch)):
+            if seen.least <= good:
+                break
+            islands = [s.evolve(i) for s, i in zip(swarms, islands, strict=True)]
+            best = [(i.champion_x, i.champion_f) for i in islands]
+            for k, island in enumerate(islands):
+                island.set_xf(int(island.worst_idx()), *best[k - 1])
+        return seen.found()

@@ -1,66 +1,122 @@
 """First-order minimisers of a smooth cost with bounds: L-BFGS-B (SciPy) and Adam (Optax).
 
-They work on x in units of each unknown's size, so that one rate suits masses and frictions alike.
+They work on x = [theta, local] in units of each unknown's size, so that one rate suits masses and
+frictions alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
+from graftsim.optim.bounded import Bounded
+from graftsim.optim.local_solver import After, Evaluate, LeastSquares, LocalSolver, Point
+from graftsim.optim.outcome import Outcome
 
-
-@dataclass(frozen=True)
-class LBFGS:
-    """Limited-memory BFGS with bounds (Byrd et al. 1995); `memory` pairs of steps are kept."""
-
-    iterations: int = 200
-    memory: int = 30
-
-
-@dataclass(frozen=True)
-class Adam:
-    """Adam (Kingma & Ba 2015) with a cosine decay of its rate from `rate` to zero.
-
-    rate: step in units of each unknown's size.
-    """
-
-    iterations: int = 200
-    rate: float = 0.05
+# Stands for the cost of a simulation that diverged, with a zero gradient: the line search then
+# shortens its step.
+_DIVERGED = 1e300
 
 
 class Scaled(NamedTuple):
-    """A cost with gradient, where to start, each unknown's size, and bounds, all [n]."""
+    """A cost with gradient, where to start, each unknown's size, and bounds."""
 
     evaluate: Evaluate
-    start: np.ndarray
-    unit: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    start: Float[np.ndarray, " n"]
+    unit: Float[np.ndarray, " n"]
+    lower: Float[np.ndarray, " n"]
+    upper: Float[np.ndarray, " n"]
 
 
 class Minimum(NamedTuple):
-    """Best point, its cost, iterations, and the outcome: that of `levenberg_marquardt`."""
+    """Best point, its cost, iterations, and how it ended."""
 
-    x: np.ndarray
+    x: Float[np.ndarray, " n"]
     cost: float
     iterations: int
-    outcome: str
+    outcome: Outcome
 
 
 # Called after each iteration with x, cost, largest scaled gradient and iteration.
 Callback = Callable[[np.ndarray, float, float, int], None]
 
 
-def minimise(problem: Scaled, solver: LBFGS | Adam, callback: Callback) -> Minimum:
-    """Minimise a cost within bounds."""
-    if isinstance(solver, Adam):
-        return _adam(problem, solver, callback)
-    return _lbfgs(problem, solver, callback)
+@dataclass(frozen=True)
+class LBFGS(LocalSolver):
+    """Limited-memory BFGS with bounds (Byrd et al. 1995); `memory` pairs of steps are kept."""
+
+    name: ClassVar[str] = "lbfgs"
+    help: ClassVar[str] = "L-BFGS-B on the gradient: for very many unknowns"
+
+    iterations: int = 200
+    memory: int = 30
+
+    def minimise(
+        self, problem: LeastSquares, start: Point, bounds: Bounded, after: After | None = None
+    ) -> Point:
+        """See `LocalSolver.minimise`."""
+        return _through_gradient(problem, start, bounds, after, self._descend)
+
+    def _descend(self, p: Scaled, callback: Callback) -> Minimum:
+        return _lbfgs(p, self, callback)
+
+
+@dataclass(frozen=True)
+class Adam(LocalSolver):
+    """Adam (Kingma & Ba 2015) with a cosine decay of its rate from `rate` to zero.
+
+    rate: step in units of each unknown's size.
+    """
+
+    name: ClassVar[str] = "adam"
+    help: ClassVar[str] = "Adam on the gradient"
+
+    iterations: int = 200
+    rate: float = 0.05
+
+    def minimise(
+        self, problem: LeastSquares, start: Point, bounds: Bounded, after: After | None = None
+    ) -> Point:
+        """See `LocalSolver.minimise`."""
+        return _through_gradient(problem, start, bounds, after, self._descend)
+
+    def _descend(self, p: Scaled, callback: Callback) -> Minimum:
+        return _adam(p, self, callback)
+
+
+def _through_gradient(
+    problem: LeastSquares,
+    start: Point,
+    bounds: Bounded,
+    after: After | None,
+    descend: Callable[[Scaled, Callback], Minimum],
+) -> Point:
+    """Minimise over theta and the local unknowns in one vector."""
+    p, shape = len(start.theta), start.local.shape
+    open_ = np.full(start.local.size, np.inf)
+    unit, local_unit = problem.sizes(start.theta)
+    scaled = Scaled(
+        evaluate=problem.cost_and_gradient(bounds),
+        start=np.concatenate([start.theta, start.local.reshape(-1)]),
+        unit=np.concatenate([unit, np.tile(local_unit, shape[0])]),
+        lower=np.concatenate([bounds.lower, -open_]),
+        upper=np.concatenate([bounds.upper, open_]),
+    )
+
+    def point(x: np.ndarray, cost: float, iteration: int) -> Point:
+        theta, local = x[:p], x[p:].reshape(shape)
+        return replace(start, theta=theta, local=local, cost=cost, iteration=iteration)
+
+    def callback(x: np.ndarray, cost: float, gradient: float, iteration: int) -> None:
+        if after is not None:
+            after(point(x, cost, iteration), gradient)
+
+    found = descend(scaled, callback)
+    return replace(point(found.x, found.cost, found.iterations), outcome=found.outcome)
 
 
 def _lbfgs(p: Scaled, solver: LBFGS, callback: Callback) -> Minimum:
@@ -73,8 +129,7 @@ def _lbfgs(p: Scaled, solver: LBFGS, callback: Callback) -> Minimum:
         nonlocal last
         cost, gradient = p.evaluate(y * p.unit)
         if not (np.isfinite(cost) and np.isfinite(gradient).all()):
-            # A wall that the line search backs away from.
-            return 1e300, np.zeros_like(y)
+            return _DIVERGED, np.zeros_like(y)
         last = (cost, gradient * p.unit)
         return last
 
@@ -84,7 +139,7 @@ def _lbfgs(p: Scaled, solver: LBFGS, callback: Callback) -> Minimum:
         callback(y * p.unit, last[0], float(np.abs(last[1]).max()), count)
 
     if not np.isfinite(p.evaluate(p.start)[0]):
-        return Minimum(p.start, np.inf, 0, "non-finite")
+        return Minimum(p.start, np.inf, 0, Outcome.NON_FINITE)
     found = minimize(
         scaled,
         p.start / p.unit,
@@ -100,9 +155,9 @@ def _lbfgs(p: Scaled, solver: LBFGS, callback: Callback) -> Minimum:
             "gtol": 1e-8,
         },
     )
-    outcome = {0: "converged", 1: "iteration limit"}.get(found.status, "stalled")
+    ended = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
     x = np.clip(found.x * p.unit, p.lower, p.upper)
-    return Minimum(x, float(found.fun), count, outcome)
+    return Minimum(x, float(found.fun), count, ended.get(found.status, Outcome.STALLED))
 
 
 def _adam(p: Scaled, solver: Adam, callback: Callback) -> Minimum:
@@ -112,14 +167,14 @@ def _adam(p: Scaled, solver: Adam, callback: Callback) -> Minimum:
     step = optax.adam(optax.cosine_decay_schedule(solver.rate, solver.iterations))
     y = jnp.asarray(p.start / p.unit)
     state = step.init(y)
-    best = Minimum(p.start, np.inf, 0, "non-finite")
+    best = Minimum(p.start, np.inf, 0, Outcome.NON_FINITE)
     for n in range(solver.iterations):
         x = np.clip(np.asarray(y) * p.unit, p.lower, p.upper)
         cost, gradient = p.evaluate(x)
         if not (np.isfinite(cost) and np.isfinite(gradient).all()):
-            return best._replace(outcome="non-finite")
+            return best._replace(outcome=Outcome.NON_FINITE)
         if cost < best.cost:
-            best = Minimum(x, cost, n, "iteration limit")
+            best = Minimum(x, cost, n, Outcome.ITERATION_LIMIT)
         callback(x, cost, float(np.abs(gradient * p.unit).max()), n)
         update, state = step.update(jnp.asarray(gradient * p.unit), state)
         moved = jnp.asarray(optax.apply_updates(y, update))

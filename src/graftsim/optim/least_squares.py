@@ -1,44 +1,63 @@
-"""Levenberg-Marquardt for residuals in independent groups, each with unknowns of its own.
+"""Levenberg-Marquardt for residuals in groups, from one start or from many side by side.
 
-The groups are windows of recordings, their own unknowns the initial states. The Jacobian is then
-an arrowhead, [J_theta,w | 0 .. J_local,w .. 0], and eliminating each window's unknowns (Schur
-complement, as in bundle adjustment) leaves a system in theta alone, however many windows there are:
+Local unknowns of each group are eliminated (`arrowhead`). Bounds are kept by an active set: an
+entry of theta on its bound is held only while the gradient pushes it outwards. Damping follows
+Nielsen (1999), scaled by the largest diagonal seen (More 1978). After a step that gains what was
+predicted, Nielsen divides the damping by at most 3; we by at most 10 (Marquardt 1963): what is left
+of it only delays the weakly determined directions.
 
-    S = sum_w (A_w - B_w C_w^-1 B_w^T),   A = J_t^T J_t, B = J_t^T J_l, C = J_l^T J_l.
-
-Bounds are kept by an active set: a parameter on its bound is held only while the gradient pushes it
-outwards. Damping follows Nielsen (1999), scaled by the largest diagonal seen (More 1978), but falls
-up to tenfold (Marquardt 1963) where he has a third: after a step that gained what was predicted,
-what is left of the damping only delays the weakly determined directions. NumPy, float64: these
-systems are small and outside the compiled step.
+There is one loop; arrays have a leading axis of starts n, and each evaluation computes all of them
+at once. A start that has ended stands still while the others go on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from graftsim.optim.sparsity import Penalty, penalised_step
+from graftsim.optim.arrowhead import (
+    NormalEquations,
+    damped_step,
+    gradient_size,
+    normal_equations,
+    penalised_damped_step,
+    predicted_decrease,
+    pushed_outwards,
+)
+from graftsim.optim.bounded import Bounded
+from graftsim.optim.local_solver import After, Arrays, LeastSquares, LocalSolver, Point
+from graftsim.optim.outcome import Outcome
+from graftsim.optim.subset import Subset
 
-# A penalised step is on its way only: it need not be found to the last digit.
-STEP_TOLERANCE = 1e-5
 # A step that gained all that was predicted leaves this share of the damping.
 EASE = 0.1
-
 # Residuals this far below their unit are rounding: there is nothing left to fit.
 EXACT = 1e-10
+# Tries of larger damping before all starts are evaluated anew; one start alone tries to its limit.
+TRIES = 6
+# Dominated: more than so many times the best cost, falling by less than a share in so many
+# iterations.
+BEHIND, SHARE, PATIENCE = 10.0, 0.1, 5
 
 Residual = Callable[[np.ndarray, np.ndarray], np.ndarray]
-Jacobian = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+Jacobian = Callable[[np.ndarray, np.ndarray], Arrays]
 
 
 @dataclass(frozen=True)
-class LevenbergMarquardt:
-    """Options. Tolerances are relative: of the cost, of the step, of the scaled gradient."""
+class LevenbergMarquardt(LocalSolver):
+    """Damped Gauss-Newton steps on residuals, with a Jacobian structured by windows.
+
+    Tolerances are relative: of the cost, of the step, of the scaled gradient.
+    """
+
+    name: ClassVar[str] = "levenberg_marquardt"
+    help: ClassVar[str] = "residuals and their Jacobian"
+    exact_zeros: ClassVar[bool] = True
 
     iterations: int = 50
     cost_tolerance: float = 1e-7
@@ -47,160 +66,91 @@ class LevenbergMarquardt:
     damping: float = 1e-3
     damping_limit: float = 1e12
 
+    def minimise(
+        self, problem: LeastSquares, start: Point, bounds: Bounded, after: After | None = None
+    ) -> Point:
+        """From a start; entries whose bounds meet stay there, and no derivative is taken by them.
+
+        Outcomes: converged, stalled, iteration limit, or non-finite if the start is.
+        """
+        active = np.flatnonzero(bounds.upper > bounds.lower)
+        moving = Subset(active, np.clip(start.theta, bounds.lower, bounds.upper))
+        inside = bounds.only(active)
+        # What fixed parameters cost, so that costs of different choices can be compared.
+        none = np.zeros((0, bounds.local_std.size))
+        fixed = bounds.prior_cost(moving.whole, none)
+        fixed -= inside.prior_cost(moving.whole[active], none)
+
+        def expand(p: Point) -> Point:
+            scale = p.scale
+            if scale is not None:
+                scale = Subset(active, np.ones_like(moving.whole)).embed(scale)
+            theta, cost = moving.embed(p.theta), float(p.cost + fixed)
+            return replace(p, theta=theta, cost=cost, scale=scale)
+
+        scale = None if start.scale is None else start.scale[active]
+        found = levenberg_marquardt(
+            lambda t, l: problem.residual(moving.embed(t), l),
+            lambda t, l: problem.jacobian(moving.embed(t), l, active),
+            replace(start, theta=moving.whole[active], scale=scale),
+            inside,
+            self,
+            None if after is None else lambda p, size: after(expand(p), size),
+        )
+        return expand(found)
+
 
 @dataclass(frozen=True)
-class Point:
-    """State of the solver: all that a resumed run needs."""
+class Points:
+    """States of minimisations side by side; a cost of infinity: it could not be evaluated."""
 
-    theta: np.ndarray
-    local: np.ndarray
-    cost: float
-    damping: float
-    growth: float = 2.0
-    iteration: int = 0
-    scale: np.ndarray | None = None
-    outcome: str = ""
+    theta: Float[np.ndarray, "n p"]
+    local: Float[np.ndarray, "n w s"]
+    cost: Float[np.ndarray, " n"]
+    damping: Float[np.ndarray, " n"]
+    growth: Float[np.ndarray, " n"]
+    iteration: np.ndarray
+    scale: Float[np.ndarray, "n p"]
+    outcome: np.ndarray
 
+    @classmethod
+    def at(cls, theta: np.ndarray, local: np.ndarray, damping: float) -> Points:
+        """States before the first iteration, from theta [n, p] and local [n, w, s]."""
+        n = len(theta)
+        return cls(
+            theta, local, np.full(n, np.inf), np.full(n, damping), np.full(n, 2.0),
+            np.zeros(n, int), np.zeros_like(theta), np.full(n, None, dtype=object),
+        )  # fmt: skip
 
-class Normal(NamedTuple):
-    """Gradient and Gauss-Newton blocks at a point."""
-
-    g: np.ndarray
-    g_local: np.ndarray
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
-    columns: np.ndarray
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """Bounds and Gaussian priors of theta [p], the weak prior of local unknowns [s], and a penalty
-    that makes groups of theta exactly zero, or None.
-    """
-
-    lower: np.ndarray
-    upper: np.ndarray
-    prior_mean: np.ndarray
-    prior_std: np.ndarray
-    local_std: np.ndarray
-    penalty: Penalty | None = None
-
-    def only(self, active: np.ndarray) -> Bounded:
-        """The same for some entries of theta alone."""
-        penalty = self.penalty
-        if penalty is not None:
-            penalty = penalty._replace(group=penalty.group[active])
-        return Bounded(
-            self.lower[active],
-            self.upper[active],
-            self.prior_mean[active],
-            self.prior_std[active],
-            self.local_std,
-            penalty,
+    @classmethod
+    def of(cls, point: Point, damping: float) -> Points:
+        """One point; `damping` is for one that has none yet."""
+        damping = damping if point.damping is None else point.damping
+        start = cls.at(point.theta[None], point.local[None], damping)
+        return replace(
+            start,
+            cost=np.array([point.cost]),
+            growth=np.array([point.growth]),
+            iteration=np.array([point.iteration]),
+            scale=start.scale if point.scale is None else point.scale[None],
         )
 
-    def prior_cost(self, theta: np.ndarray, local: np.ndarray) -> float:
-        """Half the squared, whitened distances from the priors, and the penalty."""
-        d = (theta - self.prior_mean) / self.prior_std
-        size = 0.0 if self.penalty is None else self.penalty.value(theta)
-        return 0.5 * float(d @ d) + 0.5 * float(np.sum((local / self.local_std) ** 2)) + size
+    def __getitem__(self, i: int) -> Point:
+        return Point(
+            self.theta[i], self.local[i], float(self.cost[i]), float(self.damping[i]),
+            float(self.growth[i]), int(self.iteration[i]), self.scale[i], self.outcome[i],
+        )  # fmt: skip
 
+    @property
+    def going(self) -> np.ndarray:
+        """Which have not ended [n]."""
+        return np.array([outcome is None for outcome in self.outcome])
 
-def normal_equations(
-    r: np.ndarray,
-    J_t: np.ndarray,
-    J_l: np.ndarray,
-    theta: np.ndarray,
-    local: np.ndarray,
-    b: Bounded,
-) -> Normal:
-    """Gauss-Newton blocks of residuals [w, m], Jacobians [w, m, p], [w, m, s] and the priors.
-
-    With further axes in front of all of them: many problems side by side.
-    """
-    w_prior, w_local = b.prior_std**-2, b.local_std**-2
-    # Products of matrices rather than einsum: these go through BLAS.
-    lead, (w, m, p) = J_t.shape[:-3], J_t.shape[-3:]
-    flat = J_t.reshape(*lead, w * m, p)
-    flatT, J_lT = np.swapaxes(flat, -1, -2), np.swapaxes(J_l, -1, -2)
-    A = flatT @ flat
-    g = (flatT @ r.reshape(*lead, w * m, 1))[..., 0]
-    return Normal(
-        g=g + w_prior * (theta - b.prior_mean),
-        g_local=(J_lT @ r[..., None])[..., 0] + w_local * local,
-        A=A + np.diag(w_prior),
-        B=np.swapaxes(J_lT @ J_t, -1, -2),
-        C=J_lT @ J_l + np.diag(w_local),
-        columns=np.einsum("...pp->...p", A).copy(),
-    )
-
-
-def inverse(C: np.ndarray) -> np.ndarray:
-    """Inverses of symmetric matrices [..., s, s] with positive diagonals.
-
-    In units of the diagonal, and lifted by rounding: of a window that runs away, all columns of the
-    Jacobian point the same way.
-    """
-    d = 1 / np.sqrt(np.maximum(np.einsum("...ss->...s", C), 1e-300))
-    unit = C * d[..., :, None] * d[..., None, :] + 1e-14 * np.eye(C.shape[-1])
-    return np.linalg.inv(unit) * d[..., :, None] * d[..., None, :]
-
-
-def reduced(n: Normal) -> tuple[np.ndarray, np.ndarray]:
-    """Curvature S [p, p] and gradient [p] of theta alone, the local unknowns adjusting (Schur)."""
-    if not n.C.shape[-1]:
-        return n.A, n.g
-    BC = n.B @ inverse(n.C)
-    S = n.A - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
-    return S, n.g - np.einsum("wps,ws->p", BC, n.g_local)
-
-
-def solve_step(
-    n: Normal,
-    damping: float,
-    scale: np.ndarray,
-    free: np.ndarray,
-    theta: np.ndarray | None = None,
-    penalty: Penalty | None = None,
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Damped step (theta, local) over the free parameters, and the decrease it predicts.
-
-    With a penalty, `theta` is where the step starts.
-    """
-    p, s = n.A.shape[0], n.C.shape[-1]
-    C = n.C + damping * diagonals(n.C)
-    if s:
-        C_inv = inverse(C)
-        BC = n.B @ C_inv
-        S = n.A + damping * np.diag(scale) - np.tensordot(BC, n.B, ((0, 2), (0, 2)))
-        rhs = -n.g + np.einsum("wps,ws->p", BC, n.g_local)
-    else:
-        S, rhs = n.A + damping * np.diag(scale), -n.g
-    step = np.zeros(p)
-    penalised = penalty is not None and theta is not None and bool((penalty.group[free] >= 0).any())
-    if penalised:
-        assert penalty is not None and theta is not None
-        own = penalty._replace(group=penalty.group[free])
-        inside = S[np.ix_(free, free)]
-        step[free] = penalised_step(inside, rhs[free], theta[free], own, STEP_TOLERANCE)
-    elif free.any():
-        root = np.sqrt(scale[free])
-        scaled = S[np.ix_(free, free)] / np.outer(root, root)
-        step[free] = np.linalg.lstsq(scaled, rhs[free] / root, rcond=1e-15)[0] / root
-    if s:
-        inner = -n.g_local - np.einsum("wps,p->ws", n.B, step)
-        local = np.einsum("wst,wt->ws", C_inv, inner)
-    else:
-        local = np.zeros_like(n.g_local)
-    quadratic = step @ n.A @ step + np.einsum("ws,wst,wt->", local, n.C, local)
-    cross = 2 * np.einsum("p,wps,ws->", step, n.B, local)
-    linear = n.g @ step + np.sum(n.g_local * local)
-    decrease = -float(linear + 0.5 * (quadratic + cross))
-    if penalised:
-        assert penalty is not None and theta is not None
-        decrease += penalty.value(theta) - penalty.value(theta + step)
-    return step, local, decrease
+    def ended(self, which: np.ndarray, outcome: Outcome) -> Points:
+        """With an outcome for those among `which` [n] that are still going."""
+        found = self.outcome.copy()
+        found[which & self.going] = outcome
+        return replace(self, outcome=found)
 
 
 def levenberg_marquardt(
@@ -209,82 +159,151 @@ def levenberg_marquardt(
     start: Point,
     bounds: Bounded,
     options: LevenbergMarquardt,
-    callback: Callable[[Point, float], None] | None = None,
+    after: After | None = None,
 ) -> Point:
     """Minimise half the sum of squares of residuals [w, m] over theta [p] and local [w, s].
 
-    `jacobian` returns (r, J_theta, J_local). `callback(point, gradient)` runs after each iteration.
-    The returned point's outcome is "converged", "stalled" (no step decreases the cost),
-    "iteration limit" or "non-finite" (the start itself cannot be evaluated).
+    `jacobian` returns (r, J_theta, J_local). `after(point, gradient)` runs in each iteration.
     """
-    point = start
+
+    def jacobians(theta: np.ndarray, local: np.ndarray) -> Arrays:
+        r, J_t, J_l = jacobian(theta[0], local[0])
+        return r[None], J_t[None], J_l[None]
+
+    return minimise_many(
+        lambda t, l: residual(t[0], l[0])[None],
+        jacobians,
+        Points.of(start, options.damping),
+        bounds,
+        options,
+        after=None if after is None else lambda p, sizes: after(p[0], float(sizes[0])),
+    )[0]
+
+
+def minimise_many(
+    residuals: Residual,
+    jacobians: Jacobian,
+    start: Points,
+    bounds: Bounded,
+    options: LevenbergMarquardt,
+    *,
+    rivals: bool = False,
+    after: Callable[[Points, np.ndarray], None] | None = None,
+) -> Points:
+    """Local minima from many starts at once: functions of theta [n, p] and local [n, w, s] return
+    residuals [n, w, m], and Jacobians [n, w, m, p], [n, w, m, s].
+
+    rivals: the starts look for one minimum, so those that are dominated are given up.
+    """
+    state = replace(start, theta=np.clip(start.theta, bounds.lower, bounds.upper))
+    costs: list[np.ndarray] = []
     while True:
-        r, J_t, J_l = jacobian(point.theta, point.local)
-        cost = 0.5 * float(np.sum(r * r)) + bounds.prior_cost(point.theta, point.local)
-        with np.errstate(over="ignore", invalid="ignore"):
-            usable = np.isfinite(cost + J_t.sum() + J_l.sum())
-        if not usable:
-            return replace(point, cost=cost, outcome="non-finite")
-        point = replace(point, cost=cost)
-        n = normal_equations(r, J_t, J_l, point.theta, point.local, bounds)
-        scale = np.diag(n.A).copy()
-        scale = scale if point.scale is None else np.maximum(scale, point.scale)
-        scale = np.where(scale > 0, scale, 1.0)
-        free = ~pushed_outwards(n, point.theta, bounds)
-        gradient = _gradient_size(n, scale, free, cost)
-        if callback is not None:
-            callback(point, gradient)
-        exact = cost <= 0.5 * EXACT**2 * r.size
-        if (gradient < options.gradient_tolerance or exact) and bounds.penalty is None:
-            return replace(point, outcome="converged")
-        if point.iteration >= options.iterations:
-            return replace(point, outcome="iteration limit")
-        point = _search(residual, n, replace(point, scale=scale), bounds, options, free)
-        if point.outcome:
-            return point
+        r, J_t, J_l = jacobians(state.theta, state.local)
+        state = _evaluated(state, r, J_t, J_l, bounds)
+        costs.append(state.cost)
+        if rivals:
+            state = state.ended(_dominated(costs), Outcome.DOMINATED)
+        if not state.going.any():
+            return state
+        n = _equations(state, r, J_t, J_l, bounds)
+        scale = np.maximum(n.A.diagonal(axis1=-2, axis2=-1), state.scale)
+        state = replace(state, scale=np.where(scale > 0, scale, 1.0))
+        free = ~pushed_outwards(n, state.theta, bounds)
+        size = gradient_size(n, state.scale, free, state.cost)
+        if after is not None:
+            after(state, size)
+        if bounds.penalty is None:
+            exact = state.cost <= 0.5 * EXACT**2 * r[0].size
+            state = state.ended((size < options.gradient_tolerance) | exact, Outcome.CONVERGED)
+        state = state.ended(state.iteration >= options.iterations, Outcome.ITERATION_LIMIT)
+        if not state.going.any():
+            return state
+        state = _search(residuals, n, state, bounds, options, free)
+
+
+def _evaluated(
+    state: Points, r: np.ndarray, J_t: np.ndarray, J_l: np.ndarray, bounds: Bounded
+) -> Points:
+    """With the cost where each stands; those whose derivatives are not finite have ended."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        derivatives = J_t.sum((1, 2, 3)) + J_l.sum((1, 2, 3))
+    cost = np.where(np.isfinite(derivatives), _cost(r, state.theta, state.local, bounds), np.inf)
+    return replace(state, cost=cost).ended(~np.isfinite(cost), Outcome.NON_FINITE)
+
+
+def _equations(
+    state: Points, r: np.ndarray, J_t: np.ndarray, J_l: np.ndarray, bounds: Bounded
+) -> NormalEquations:
+    """Normal equations; those of starts that have ended are empty, for they may not be finite."""
+    if not state.going.all():
+        r = np.where(state.going[:, None, None], r, 0.0)
+        J_t, J_l = (np.where(state.going[:, None, None, None], J, 0.0) for J in (J_t, J_l))
+    return normal_equations(r, J_t, J_l, state.theta, state.local, bounds)
 
 
 def _search(
-    residual: Residual,
-    n: Normal,
-    point: Point,
+    residuals: Residual,
+    n: NormalEquations,
+    state: Points,
     bounds: Bounded,
     options: LevenbergMarquardt,
     free: np.ndarray,
-) -> Point:
-    """Raise the damping until a step lowers the cost."""
-    damping, growth = point.damping, point.growth
-    assert point.scale is not None
-    while damping < options.damping_limit:
-        step, local_step, predicted = solve_step(
-            n, damping, point.scale, free, point.theta, bounds.penalty
+) -> Points:
+    """Raise the damping of each start until a step lowers its cost."""
+    waiting, base = state.going, state.cost
+    state = replace(state, iteration=state.iteration + waiting)
+    tries = 0
+    while waiting.any() and (tries < TRIES or len(base) == 1):
+        tries += 1
+        step, local_step, predicted = _step(n, state, free, bounds)
+        theta = np.clip(state.theta + step, bounds.lower, bounds.upper)
+        local = state.local + local_step
+        cost = _cost(residuals(theta, local), theta, local, bounds)
+        better = waiting & (cost < base)
+        gain = np.subtract(base, cost, out=np.zeros_like(base), where=better)
+        ratio = gain / np.maximum(predicted, 1e-300)
+        moved = np.abs(theta - state.theta) > options.step_tolerance * (np.abs(theta) + 1e-12)
+        done = (gain <= options.cost_tolerance * base) & ((ratio > 0.25) | ~moved.any(-1))
+        nothing = waiting & ~better & (predicted >= 0) & (predicted <= 1e-14 * base)
+        waiting = waiting & ~better & ~nothing
+        state = replace(
+            state,
+            theta=np.where(better[:, None], theta, state.theta),
+            local=np.where(better[:, None, None], local, state.local),
+            cost=np.where(better, cost, state.cost),
+            damping=np.select(
+                [better, waiting],
+                [eased(state.damping, ratio), state.damping * state.growth],
+                state.damping,
+            ),
+            growth=np.select([better, waiting], [np.full_like(gain, 2.0), 2 * state.growth], 2.0),
+        ).ended((better & done) | nothing, Outcome.CONVERGED)
+        state = state.ended(waiting & (state.damping >= options.damping_limit), Outcome.STALLED)
+        waiting = waiting & state.going
+    return state
+
+
+def _step(
+    n: NormalEquations, state: Points, free: np.ndarray, bounds: Bounded
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Steps of theta [n, p] and local [n, w, s], and the decrease that each predicts [n]."""
+    penalty = bounds.penalty
+    if penalty is None or not (free & (penalty.group >= 0)).any():
+        step, local = damped_step(n, state.damping, state.scale, free)
+        return step, local, predicted_decrease(n, step, local)
+    each = [
+        penalised_damped_step(
+            NormalEquations(*(x[i] for x in n)), state.damping[i], state.scale[i], free[i],
+            state.theta[i], bounds,
         )
-        theta = np.clip(point.theta + step, bounds.lower, bounds.upper)
-        local = point.local + local_step
-        r = residual(theta, local)
-        cost = 0.5 * float(np.sum(r * r)) + bounds.prior_cost(theta, local)
-        if np.isfinite(cost) and cost < point.cost:
-            ratio = (point.cost - cost) / max(predicted, 1e-300)
-            damping = float(eased(damping, ratio))
-            small_step = np.all(
-                np.abs(theta - point.theta) <= options.step_tolerance * (np.abs(theta) + 1e-12)
-            )
-            small_gain = point.cost - cost <= options.cost_tolerance * point.cost
-            done = small_gain and (ratio > 0.25 or small_step)
-            return replace(
-                point,
-                theta=theta,
-                local=local,
-                cost=cost,
-                damping=damping,
-                growth=2.0,
-                iteration=point.iteration + 1,
-                outcome="converged" if done else "",
-            )
-        if 0 <= predicted <= 1e-14 * point.cost:
-            return replace(point, outcome="converged")
-        damping, growth = damping * growth, growth * 2
-    return replace(point, outcome="stalled")
+        for i in range(len(state.theta))
+    ]  # fmt: skip
+    step, local = (np.stack(x) for x in zip(*each, strict=True))
+    decrease = predicted_decrease(n, step, local)
+    value = [
+        penalty.value(t) - penalty.value(t + d) for t, d in zip(state.theta, step, strict=True)
+    ]
+    return step, local, decrease + value
 
 
 def eased(damping: ArrayLike, ratio: ArrayLike) -> np.ndarray:
@@ -293,21 +312,18 @@ def eased(damping: ArrayLike, ratio: ArrayLike) -> np.ndarray:
     return np.maximum(damping * factor, 1e-15)
 
 
-def diagonals(C: np.ndarray) -> np.ndarray:
-    """Diagonal parts of matrices [..., s, s], ones where they are zero."""
-    d = np.einsum("...ss->...s", C)
-    return np.eye(C.shape[-1]) * np.where(d > 0, d, 1.0)[..., None, :]
+def _cost(r: np.ndarray, theta: np.ndarray, local: np.ndarray, bounds: Bounded) -> np.ndarray:
+    """Half the sum of squares and priors of each start; infinite where it is not a number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        cost = 0.5 * np.sum(r * r, (-1, -2)) + bounds.prior_cost(theta, local)
+    return np.where(np.isfinite(cost), cost, np.inf)
 
 
-def pushed_outwards(n: Normal, theta: np.ndarray, b: Bounded) -> np.ndarray:
-    """Parameters on a bound that the gradient pushes against."""
-    return ((theta <= b.lower) & (n.g > 0)) | ((theta >= b.upper) & (n.g < 0))
-
-
-def _gradient_size(n: Normal, scale: np.ndarray, free: np.ndarray, cost: float) -> float:
-    """Largest cosine between the residual and a column of the Jacobian (More's test)."""
-    size = np.sqrt(max(2 * cost, 1e-300))
-    g = np.abs(n.g[free]) / np.sqrt(scale[free]) / size
-    d = np.sqrt(np.maximum(np.einsum("wss->ws", n.C), 1e-300))
-    local = np.abs(n.g_local) / d / size
-    return float(max(g.max(initial=0.0), local.max(initial=0.0)))
+def _dominated(costs: list[np.ndarray]) -> np.ndarray:
+    """Far behind the best, and not catching up."""
+    now = costs[-1]
+    if len(costs) <= PATIENCE:
+        return np.zeros(len(now), bool)
+    before = costs[-1 - PATIENCE]
+    behind = now > BEHIND * now.min()
+    return behind & np.isfinite(before) & (now > (1 - SHARE) * before)

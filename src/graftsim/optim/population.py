@@ -7,41 +7,16 @@ guides evolution), all points of a generation side by side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from graftsim.errors import ProblemError
-from graftsim.optim.global_search import Found, LocalSolve
+from graftsim.optim.global_search import Found, GlobalSearch, LocalSolve, one_by_one
 
 # Cost of a point that cannot be evaluated; SciPy takes squares of costs.
 _LOST = 1e100
-
-
-@dataclass(frozen=True)
-class DifferentialEvolution:
-    """`population` points, at most so many `generations`, `iterations` local steps for each."""
-
-    population: int = 32
-    generations: int = 20
-    iterations: int = 5
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class CMAES:
-    """Covariance matrix adaptation (Hansen 2001): `population` points (0: as its author advises,
-    and 16 at least), at most so many `generations`, `iterations` local steps for each.
-
-    The first Gaussian lies around the start, with a deviation of `width` of each range.
-    """
-
-    population: int = 0
-    generations: int = 30
-    iterations: int = 3
-    width: float = 0.3
-    seed: int = 0
 
 
 class Seen:
@@ -73,76 +48,139 @@ class Seen:
         return Found(every[best][None], cost[best][None], rounds, every[None], cost[None])
 
 
-def adapt(
-    solve: LocalSolve,
-    start: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    options: CMAES,
-    good: float = -np.inf,
-) -> Found:
-    """CMA-ES from start [p] within [lower, upper]; it ends at a cost of `good`.
+@dataclass(frozen=True)
+class DifferentialEvolution(GlobalSearch):
+    """`population` points, at most so many `generations`, `iterations` local steps for each."""
 
-    Raises ProblemError: the package `cmaes` is not there.
+    name: ClassVar[str] = "evolution"
+    help: ClassVar[str] = "differential evolution"
+
+    population: int = 32
+    generations: int = 20
+    iterations: int = 5
+    seed: int = 0
+
+    def with_points(self, points: int) -> Self:
+        """So large a population."""
+        return replace(self, population=points)
+
+    def minimise(
+        self,
+        solve: LocalSolve,
+        starts: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        good: float = -np.inf,
+    ) -> Found:
+        """See `GlobalSearch.minimise`; the searches run one after the other."""
+        return one_by_one(self._from(solve, x, lower, upper, good) for x in starts)
+
+    def _from(
+        self,
+        solve: LocalSolve,
+        start: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        good: float,
+    ) -> Found:
+        """One search from start [p] within [lower, upper]."""
+        from scipy.optimize import differential_evolution
+        from scipy.stats import qmc
+
+        free = np.flatnonzero(upper > lower)
+        seen = Seen(solve, start, free)
+
+        # Eight points at least: SciPy's mutations need five.
+        size = max(self.population, 8)
+        first: Any = qmc.LatinHypercube(len(free), rng=np.random.default_rng(self.seed)).random(
+            size
+        )
+        first = lower[free] + (upper - lower)[free] * first
+        first[0] = np.clip(start, lower, upper)[free]
+        differential_evolution(
+            lambda x: seen.worth(x.T),
+            list(zip(lower[free], upper[free], strict=True)),
+            init=first,
+            maxiter=self.generations - 1,
+            vectorized=True,
+            updating="deferred",
+            polish=False,
+            rng=np.random.default_rng(self.seed),
+            callback=lambda *_, **__: seen.least <= good,
+        )
+        return seen.found()
+
+
+@dataclass(frozen=True)
+class CMAES(GlobalSearch):
+    """Covariance matrix adaptation (Hansen 2001): `population` points (0: as its author advises,
+    and 16 at least), at most so many `generations`, `iterations` local steps for each.
+
+    The first Gaussian lies around the start, with a deviation of `width` of each range.
     """
-    try:
-        from cmaes import CMA
-    except ImportError as error:
-        raise ProblemError("CMAES needs the package cmaes: pip install graftsim[search]") from error
-    free = np.flatnonzero(upper > lower)
-    low, size = lower[free], (upper - lower)[free]
-    seen = Seen(solve, start, free)
-    count = len(free)
-    # One number has no covariance to adapt: the package wants two.
-    unit = np.clip((start[free] - low) / size, 0.0, 1.0)
-    unit = np.append(unit, 0.5) if count == 1 else unit
-    box = np.tile([0.0, 1.0], (len(unit), 1))
-    advised = 4 + int(3 * np.log(len(unit)))
-    search = CMA(
-        mean=unit,
-        sigma=options.width,
-        bounds=box,
-        seed=options.seed,
-        population_size=options.population or max(advised, 16),
-    )
-    for _ in range(options.generations):
-        asked = np.array([search.ask() for _ in range(search.population_size)])
-        worth = seen.worth(low + size * asked[:, :count])
-        if seen.least <= good or search.should_stop():
-            break
-        search.tell(list(zip(asked, worth.tolist(), strict=True)))
-    return seen.found()
 
+    name: ClassVar[str] = "cma_es"
+    help: ClassVar[str] = "covariance matrix adaptation"
 
-def evolve(
-    solve: LocalSolve,
-    start: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    options: DifferentialEvolution,
-    good: float = -np.inf,
-) -> Found:
-    """Search from start [p] within [lower, upper]; it ends at a cost of `good`."""
-    from scipy.optimize import differential_evolution
-    from scipy.stats import qmc
+    population: int = 0
+    generations: int = 30
+    iterations: int = 3
+    width: float = 0.3
+    seed: int = 0
 
-    free = np.flatnonzero(upper > lower)
-    seen = Seen(solve, start, free)
+    def with_points(self, points: int) -> Self:
+        """So large a population."""
+        return replace(self, population=points)
 
-    # Eight points at least: SciPy's mutations need five.
-    size = max(options.population, 8)
-    first: Any = qmc.LatinHypercube(len(free), rng=np.random.default_rng(options.seed)).random(size)
-    first = lower[free] + (upper - lower)[free] * first
-    first[0] = np.clip(start, lower, upper)[free]
-    differential_evolution(
-        lambda x: seen.worth(x.T),
-        list(zip(lower[free], upper[free], strict=True)),
-        init=first,
-        maxiter=options.generations - 1,
-        vectorized=True,
-        updating="deferred",
-        polish=False,
-        rng=np.random.default_rng(options.seed),
-        callback=lambda *_, **__: seen.least <= good,
-    )
-    return seen.found()
+    def minimise(
+        self,
+        solve: LocalSolve,
+        starts: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        good: float = -np.inf,
+    ) -> Found:
+        """See `GlobalSearch.minimise`; the searches run one after the other.
+
+        Raises ProblemError: the package `cmaes` is not there.
+        """
+        return one_by_one(self._from(solve, x, lower, upper, good) for x in starts)
+
+    def _from(
+        self,
+        solve: LocalSolve,
+        start: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        good: float,
+    ) -> Found:
+        """One search from start [p] within [lower, upper]."""
+        try:
+            from cmaes import CMA
+        except ImportError as error:
+            raise ProblemError(
+                "CMAES needs the package cmaes: pip install graftsim[search]"
+            ) from error
+        free = np.flatnonzero(upper > lower)
+        low, size = lower[free], (upper - lower)[free]
+        seen = Seen(solve, start, free)
+        count = len(free)
+        # One number has no covariance to adapt: the package wants two.
+        unit = np.clip((start[free] - low) / size, 0.0, 1.0)
+        unit = np.append(unit, 0.5) if count == 1 else unit
+        box = np.tile([0.0, 1.0], (len(unit), 1))
+        advised = 4 + int(3 * np.log(len(unit)))
+        search = CMA(
+            mean=unit,
+            sigma=self.width,
+            bounds=box,
+            seed=self.seed,
+            population_size=self.population or max(advised, 16),
+        )
+        for _ in range(self.generations):
+            asked = np.array([search.ask() for _ in range(search.population_size)])
+            worth = seen.worth(low + size * asked[:, :count])
+            if seen.least <= good or search.should_stop():
+                break
+            search.tell(list(zip(asked, worth.tolist(), strict=True)))
+        return seen.found()

@@ -15,7 +15,7 @@ from graftsim.identify.discover.discover import _unused
 from graftsim.identify.discover.score_test import _gains, _tail
 from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.model.catalogue import with_leaf
-from graftsim.optim.least_squares import Point
+from graftsim.optim.local_solver import Point
 
 DAMPING = 0.06
 STARTS = ([1.0, 0.5], [-0.8, 0.9], [0.4, -1.2])

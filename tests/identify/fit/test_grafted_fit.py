@@ -12,7 +12,7 @@ import pytest
 import graftsim as gs
 import zoo
 from graftsim.engine import ImplicitDamping
-from graftsim.identify.fit.fit import stages_of
+from graftsim.identify.fit.plan import stages_of
 
 DAMPING, FRICTION = 0.12, 0.3
 SOLVER = gs.LevenbergMarquardt(iterations=25)
@@ -106,7 +106,7 @@ def test_weights_cost_by_their_prior(viscous, rubbing):
 def test_physics_comes_first(rubbing):
     """Stages: the parameters alone with the weights where they are, then all together."""
     posed, result, _ = rubbing
-    assert [physics for _, physics in stages_of(posed)] == [True, False]
+    assert [stage.physics for stage in stages_of(posed)] == [True, False]
     assert {h.stage for h in result.history} == {0, 1}
     bounds = posed.bounds_of(posed.parameters.start, physics=True)
     weights = ~posed.parameters.physical

@@ -6,7 +6,7 @@ import pytest
 from graftsim.identify.problem.whiteness import LEVEL, _left, layout_of, memory_of
 from graftsim.identify.results.between_recordings import between_recordings, disagree
 from graftsim.identify.results.information import information
-from graftsim.optim.least_squares import Bounded
+from graftsim.optim.bounded import Bounded
 
 
 def free(p, s):

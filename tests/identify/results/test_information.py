@@ -7,7 +7,7 @@ import pytest
 import graftsim as gs
 from graftsim.engine import ImplicitDamping
 from graftsim.identify.results.information import information, interval, weak_directions
-from graftsim.optim.least_squares import Bounded
+from graftsim.optim.bounded import Bounded
 
 
 def free(p, s):

@@ -7,7 +7,9 @@ import graftsim as gs
 import zoo
 from graftsim.engine import ImplicitDamping
 from graftsim.identify.runs.failures import Tally, Tolerant
-from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
+from graftsim.optim.bounded import Bounded
+from graftsim.optim.least_squares import LevenbergMarquardt, levenberg_marquardt
+from graftsim.optim.local_solver import Point
 
 
 def posed(recording, failing):

@@ -23,7 +23,7 @@ from graftsim.identify.discover.findings import Discovery, Finding
 from graftsim.identify.discover.formula import Formula, find_formula
 from graftsim.identify.discover.pretrain import taught
 from graftsim.identify.discover.score_test import Criteria, Screened, screen
-from graftsim.identify.fit.fit import fit
+from graftsim.identify.fit.fit import fit, fit_from
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Result
@@ -217,7 +217,7 @@ def _networks(
         teachers = {labels[key]: _teacher(formula, own) for key, own in inputs.items()}
         seen = problem.windows(problem.train, problem.horizons[0])
         start = taught(problem, seen, start, teachers)
-        result = fit(problem, local=SOLVER, start=start, alone=alone)
+        result = fit_from(problem, start, local=SOLVER, alone=alone)
         windows = problem.windows(problem.heldout, problem.horizons[-1])
         cost = Heldout(problem, windows).cost(result.theta)
         return result, cost, labels

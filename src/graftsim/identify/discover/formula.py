@@ -19,13 +19,10 @@ from graftsim.identify.discover.score_test import Screened
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results import information
-from graftsim.identify.runs.local_solve import solve
-from graftsim.optim.least_squares import (
-    LevenbergMarquardt,
-    Point,
-    normal_equations,
-    reduced,
-)
+from graftsim.identify.runs.window_cost import WindowCost
+from graftsim.optim.arrowhead import normal_equations, reduced
+from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.optim.local_solver import Point
 
 MOST = 3
 # So many standard deviations from zero a term is worth saying.
@@ -72,11 +69,10 @@ def find_formula(problem: Problem, groups: tuple[Group, ...], found: Screened) -
     off = (p.group >= 0) & ~np.isin(np.arange(len(p)), inside)
 
     def fit(start: np.ndarray, zero: np.ndarray) -> Point:
-        return solve(
-            compiled,
-            Point(np.where(zero, 0.0, start), np.zeros_like(found.local), np.inf, 1e-3),
+        return LevenbergMarquardt(iterations=20, cost_tolerance=1e-6).minimise(
+            WindowCost(problem, compiled),
+            Point(np.where(zero, 0.0, start), np.zeros_like(found.local)),
             problem.bounds_of(start, zero=zero),
-            LevenbergMarquardt(iterations=20, cost_tolerance=1e-6),
         )
 
     point = fit(found.theta, off)

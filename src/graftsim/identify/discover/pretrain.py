@@ -18,12 +18,9 @@ from graftsim.graft.bound import BoundGrafts
 from graftsim.identify.fit.graft_summary import visited
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.windows import Windows
-from graftsim.optim.least_squares import (
-    Bounded,
-    LevenbergMarquardt,
-    Point,
-    levenberg_marquardt,
-)
+from graftsim.optim.bounded import Bounded
+from graftsim.optim.least_squares import LevenbergMarquardt, levenberg_marquardt
+from graftsim.optim.local_solver import Point
 
 SAMPLES = 400
 # To so small a share of the output's scale the network follows its teacher.
@@ -73,7 +70,7 @@ def taught(
             -free, free, np.zeros(len(start)), np.full(len(start), graft.wiring.prior), np.zeros(0)
         )
         found = levenberg_marquardt(
-            residual, jacobian, Point(start, np.zeros((1, 0)), np.inf, 1e-3), bounds,
+            residual, jacobian, Point(start, np.zeros((1, 0))), bounds,
             LevenbergMarquardt(iterations=100, cost_tolerance=1e-6),
         )  # fmt: skip
         theta[[names[f"graft.{label}.{i}"] for i in range(len(start))]] = found.theta

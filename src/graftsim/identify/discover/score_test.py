@@ -21,14 +21,11 @@ from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Compiled
 from graftsim.identify.runs.holdout import Heldout, compare, typical
-from graftsim.identify.runs.local_solve import solve
 from graftsim.identify.runs.residual_program import compile_windows
-from graftsim.optim.least_squares import (
-    LevenbergMarquardt,
-    Point,
-    normal_equations,
-    reduced,
-)
+from graftsim.identify.runs.window_cost import WindowCost
+from graftsim.optim.arrowhead import normal_equations, reduced
+from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.optim.local_solver import Point
 
 ITERATIONS = 15
 TRIES = 3
@@ -150,7 +147,7 @@ class _Look:
         self.freedom = max(self.samples - len(windows) * problem.nlocal, 1.0)
         self.kept = list(kept)
         resting = np.zeros((len(windows), problem.nlocal))
-        self.point = Point(theta, resting, np.inf, 1e-3)
+        self.point = Point(theta, resting)
         self.point = self.fit(self.kept)
         self.cost = self.held.cost(self.point.theta)
 
@@ -158,10 +155,10 @@ class _Look:
         """From the present point, with these groups and no others."""
         p = self.problem.parameters
         off = (p.group >= 0) & ~np.isin(p.group, kept)
-        start = Point(np.where(off, 0.0, self.point.theta), self.point.local, np.inf, 1e-3)
+        start = Point(np.where(off, 0.0, self.point.theta), self.point.local)
         options = LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5)
         bounds = self.problem.bounds_of(self.point.theta, zero=off)
-        return solve(self.compiled, start, bounds, options)
+        return options.minimise(WindowCost(self.problem, self.compiled), start, bounds)
 
 
 def _grow(

@@ -9,20 +9,21 @@ standard error of the best is taken (Breiman et al. 1984, 3.4.3).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from graftsim.blas import one_blas_thread
 from graftsim.errors import ProblemError
-from graftsim.identify.fit.fit import fit
+from graftsim.identify.fit.fit import fit, fit_from
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Result
 from graftsim.identify.runs.holdout import Heldout, compare, typical
-from graftsim.identify.runs.local_solve import solve
 from graftsim.identify.runs.residual_program import compile_windows
-from graftsim.optim.least_squares import LevenbergMarquardt, Point
+from graftsim.identify.runs.window_cost import WindowCost
+from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.optim.local_solver import Point
 from graftsim.optim.sparsity import SparseGroupLasso
 
 STEPS = 16
@@ -73,6 +74,7 @@ def sparsify(
     dense = fit(problem)
     windows = problem.windows(problem.train, problem.horizons[-1])
     compiled = compile_windows(problem, windows)
+    cost = WindowCost(problem, compiled)
     held_windows = problem.windows(problem.heldout, problem.horizons[-1])
     held = Heldout(problem, held_windows, compiled)
     options = LevenbergMarquardt(iterations=iterations, cost_tolerance=1e-5)
@@ -80,12 +82,11 @@ def sparsify(
     def at(point: Point, strength: float, zero: np.ndarray) -> Point:
         sparsity = SparseGroupLasso((1 - balance) * strength, balance * strength)
         bounds = problem.bounds_of(point.theta, sparsity=sparsity if strength else None, zero=zero)
-        start = replace(point, theta=np.where(zero, 0.0, point.theta), cost=np.inf)
-        start = replace(start, damping=1e-3, growth=2.0, iteration=0, scale=None, outcome="")
-        return solve(compiled, start, bounds, options)
+        start = Point(np.where(zero, 0.0, point.theta), point.local)
+        return options.minimise(cost, start, bounds)
 
     nothing = np.zeros(len(p), bool)
-    point = Point(dense.theta, np.zeros((len(windows), problem.nlocal)), np.inf, 1e-3)
+    point = Point(dense.theta, np.zeros((len(windows), problem.nlocal)))
     point = at(point, 0.0, nothing)
     unit = problem.bounds_of(point.theta, sparsity=SparseGroupLasso(1 - balance, balance)).penalty
     assert unit is not None
@@ -114,4 +115,4 @@ def sparsify(
         if within and len(entry[1]) < len(chosen[1]):
             chosen = entry
     zero = (p.group >= 0) & ~np.isin(p.group, [every.index(g) for g in chosen[1]])
-    return SparsePath(tuple(steps), chosen[1], fit(problem, start=chosen[3], zero=zero))
+    return SparsePath(tuple(steps), chosen[1], fit_from(problem, chosen[3], zero=zero))

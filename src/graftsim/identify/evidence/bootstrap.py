@@ -8,7 +8,7 @@ that errors are small: intervals are the 2.5 and 97.5 % points of the refits, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Compiled
 from graftsim.identify.runs import residual_program
 from graftsim.identify.runs.failures import Part
-from graftsim.optim.least_squares import LevenbergMarquardt, Point
-from graftsim.optim.many import Many, minimise_many
+from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
+from graftsim.optim.local_solver import Point
+from graftsim.optim.subset import Subset
 
 # Replicas that are solved together.
 CHUNK = 25
@@ -91,7 +92,7 @@ def refit(
     local: np.ndarray,
     weights: np.ndarray,
     options: LevenbergMarquardt = LOCAL,
-) -> Many:
+) -> Points:
     """Minima [n] over the physical parameters with windows weighed by `weights` [n, w].
 
     All start at theta [p] and local [w, s].
@@ -99,11 +100,7 @@ def refit(
     root = np.sqrt(weights)[:, :, None]
     active = np.flatnonzero(problem.parameters.physical)
     bounds = problem.bounds_of(theta, physics=True).only(active)
-
-    def embed(part: np.ndarray) -> np.ndarray:
-        out = np.tile(theta, (len(part), 1))
-        out[:, active] = part
-        return out
+    embed = Subset(active, theta).embed
 
     def jacobians(t: np.ndarray, l: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r, J_t, J_l = compiled.many_jacobians(embed(t), l, active)
@@ -112,12 +109,15 @@ def refit(
     found = minimise_many(
         lambda t, l: compiled.many_residuals(embed(t), l) * root,
         jacobians,
-        np.tile(theta[active], (len(weights), 1)),
-        np.tile(local, (len(weights), 1, 1)),
+        Points.at(
+            np.tile(theta[active], (len(weights), 1)),
+            np.tile(local, (len(weights), 1, 1)),
+            options.damping,
+        ),
         bounds,
         options,
     )
-    return found._replace(theta=embed(found.theta))
+    return replace(found, theta=embed(found.theta))
 
 
 def some_replicas(problem: Problem, item: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.engine.backend import common_patterns
-from graftsim.engine.integrators import RungeKutta4
 from graftsim.errors import ModelError
 from graftsim.identify.evidence.certainty import Certainty
 from graftsim.identify.problem import residuals
@@ -22,15 +21,19 @@ from graftsim.identify.problem.windows import Windows, unmeasured
 from graftsim.identify.results.between_recordings import Spread, disagree
 from graftsim.identify.results.result import ErrorRow, ParameterRow, Replay, Trace
 from graftsim.identify.results.verdicts import ON_BOUND, WITHOUT_EFFECT
+from graftsim.identify.runs.initial_states import best_initial_states
 from graftsim.model import checks
 from graftsim.model.model import Model
-from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
+from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.optim.local_solver import Point
 
 # Iterations for the initial states of windows that the fit has not seen.
 LOCAL_ITERATIONS = 15
 REPLAYS = 3
 # So many times the sensor noise halving the step may change, before it is worth saying.
 STEP_ERROR = 1.0
+# The error of an integrator of this order is far below any sensor's.
+SMOOTH = 4
 # Fewer blocks than this say little about how blocks vary.
 FEW_BLOCKS = 10
 
@@ -124,12 +127,12 @@ def _step_error(fitted: Setup, runner: _Runner, local: np.ndarray, after: _Run) 
 
     A fit adjusts its parameters to the errors of a coarse step; this says how large they are. As
     many steps of half the length reach the middle of each window, so the program of `runner` serves
-    as it is; `local` and `after` are its initial states and its errors. Zero for RK4, whose error
-    is far below any sensor's, and with networks that remember, for which a step is a unit of time.
+    as it is; `local` and `after` are its initial states and its errors. Zero for RK4,
+    and with networks that remember, for which a step is a unit of time.
     """
     simulator = fitted.simulator
     remembers = simulator.grafts is not None and simulator.grafts.memory()
-    if isinstance(simulator.integrator, RungeKutta4) or remembers:
+    if simulator.integrator.order >= SMOOTH or remembers:
         return 0.0
     data, steps = runner.data, runner.data.controls.shape[1]
     middle = float(simulator.dt) * (steps // 2)
@@ -202,29 +205,15 @@ class _Runner:
 
     def initial(self, setup: Setup, guess: np.ndarray) -> np.ndarray:
         """Displacements of the initial states that fit what may be seen of each window."""
-        if not guess.shape[1]:
-            return guess
-        w = guess.shape[0]
-        nothing = np.zeros((w, 1, 0))
 
-        def jacobian(theta: np.ndarray, local: np.ndarray) -> Any:
+        def jacobian(local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             r, J = self._jacobian(setup, jnp.asarray(local, self.dtype), self.seen_data)
-            r, J = np.array(r, float), np.array(J, float)
-            # A window that leaves the finite numbers keeps its measured state.
-            lost = ~(np.isfinite(r).all(1) & np.isfinite(J).all((1, 2)))
-            r[lost], J[lost] = 0.0, 0.0
-            return r, np.broadcast_to(nothing, (w, r.shape[1], 0)), J
+            return np.asarray(r, float), np.asarray(J, float)
 
-        empty = np.zeros(0)
-        bounds = Bounded(empty, empty, empty, np.ones(0), self.problem.local_std)
-        point = levenberg_marquardt(
-            lambda t, l: jacobian(t, l)[0],
-            jacobian,
-            Point(empty, guess, np.inf, 1e-3),
-            bounds,
-            LevenbergMarquardt(iterations=LOCAL_ITERATIONS, cost_tolerance=1e-4),
+        options = LevenbergMarquardt(iterations=LOCAL_ITERATIONS, cost_tolerance=1e-4)
+        return best_initial_states(
+            lambda local: jacobian(local)[0], jacobian, guess, self.problem.local_std, options
         )
-        return point.local
 
     def run(self, setup: Setup, local: np.ndarray, data: residuals.Data | None = None) -> _Run:
         """Simulate every window, or those of other `data` of the same form."""
@@ -323,10 +312,8 @@ def warnings(
     """What a careful engineer would say about this fit, in sentences."""
     info, rows = known.info, known.rows
     said: list[str] = []
-    if point.outcome == "iteration limit":
-        said.append("The solver reached its limit of iterations before it converged.")
-    if point.outcome in ("stalled", "non-finite"):
-        said.append(f"The solver ended as '{point.outcome}': these numbers are not a minimum.")
+    if point.outcome is not None and point.outcome.advice:
+        said.append(point.outcome.advice)
     if not np.isfinite(info.S).all():
         said.append(
             "Derivatives overflow at these numbers, so there are no intervals: shorten the windows "

@@ -11,8 +11,7 @@ from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Compiled
 from graftsim.identify.results.result import Landscape
 from graftsim.identify.runs.residual_program import compiled
-from graftsim.optim.least_squares import LevenbergMarquardt
-from graftsim.optim.many import minimise_many
+from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
 
 # Iterations for the initial states of each cell, and cells that are solved together.
 ITERATIONS, CHUNK = 6, 64
@@ -78,12 +77,12 @@ def _costs(problem: Problem, programs: Compiled, cells: np.ndarray) -> np.ndarra
         with np.errstate(over="ignore", invalid="ignore"):
             cost = 0.5 * np.sum(programs.many_residuals(cells, local) ** 2, (1, 2))
         return np.where(np.isfinite(cost), cost, np.inf)
+    options = LevenbergMarquardt(ITERATIONS)
     found = minimise_many(
         lambda _, l: programs.many_residuals(cells, l),
         lambda _, l: programs.many_jacobians(cells, l, none),
-        np.zeros((len(cells), 0)),
-        local,
+        Points.at(np.zeros((len(cells), 0)), local, options.damping),
         problem.bounds_of(problem.parameters.start).only(none),
-        LevenbergMarquardt(ITERATIONS),
+        options,
     )
     return found.cost

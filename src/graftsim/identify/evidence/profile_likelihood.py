@@ -17,8 +17,9 @@ from graftsim.identify.evidence.bootstrap import CHUNK
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Compiled
 from graftsim.identify.results.result import QUANTILE, Profile
-from graftsim.optim.least_squares import LevenbergMarquardt, Point
-from graftsim.optim.many import minimise_many
+from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
+from graftsim.optim.local_solver import Point
+from graftsim.optim.subset import Subset
 
 # So many standard deviations to each side, but no farther than so many times the value.
 SPAN, FAR = 3.0, 10.0
@@ -55,11 +56,7 @@ def profile(
     starts = theta + np.outer(values - theta[i], pull)
     starts = np.clip(starts, bounds.lower, bounds.upper)
     starts[:, i] = values
-
-    def embed(part: np.ndarray) -> np.ndarray:
-        out = starts.copy()
-        out[:, active] = part
-        return out
+    embed = Subset(active, starts).embed
 
     def jacobians(t: np.ndarray, l: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r, J_t, J_l = compiled.many_jacobians(embed(t), l, every)
@@ -68,8 +65,7 @@ def profile(
     found = minimise_many(
         lambda t, l: compiled.many_residuals(embed(t), l),
         jacobians,
-        starts[:, active],
-        np.tile(point.local, (len(values), 1, 1)),
+        Points.at(starts[:, active], np.tile(point.local, (len(values), 1, 1)), LOCAL.damping),
         bounds.only(active),
         LOCAL,
     )

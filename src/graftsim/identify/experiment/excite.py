@@ -23,7 +23,7 @@ from graftsim.identify.problem.parameters import Custom
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Data
 from graftsim.identify.runs.residual_program import compile_windows
-from graftsim.optim.least_squares import inverse
+from graftsim.optim.arrowhead import inverse
 from graftsim.recordings.recording import Channel, Recording
 
 # Before any data a parameter is known to so many times its size (of one that starts at zero: 1).

@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from graftsim.errors import ProblemError
+from graftsim.identify.fit.state import FitState
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.parameters import search_box
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Compiled
 from graftsim.identify.runs import residual_program
-from graftsim.identify.runs.failures import SHARE, Tally, Tolerant
-from graftsim.optim.archipelago import Archipelago, colonise
+from graftsim.identify.runs.failures import SHARE, Tally, Tolerant, whole
 from graftsim.optim.global_search import (
     BasinHopping,
     Found,
+    GlobalSearch,
     LocalSolve,
     RandomRestarts,
-    search_from,
 )
-from graftsim.optim.least_squares import LevenbergMarquardt
-from graftsim.optim.many import Many, minimise_many
-from graftsim.optim.population import CMAES, DifferentialEvolution, adapt, evolve
-
-Search = BasinHopping | RandomRestarts | DifferentialEvolution | CMAES | Archipelago
+from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
+from graftsim.optim.local_solver import Point
+from graftsim.optim.subset import Subset
 
 
 @dataclass(frozen=True)
 class Automatic:
     """Fit locally, and search as suits the problem's size only if that leaves more than noise."""
+
+    name: ClassVar[str] = "auto"
+    help: ClassVar[str] = "one that suits the problem, if a local fit leaves more than noise"
 
     seed: int = 0
 
@@ -50,16 +51,11 @@ def local_minima(
     starts: np.ndarray,
     options: LevenbergMarquardt,
     tally: Tally | None = None,
-) -> Many:
+) -> Points:
     """Local minima from many starts [n, p] of the physical parameters, all at once."""
     bounds = problem.bounds_of(problem.parameters.start, physics=True)
     active = np.flatnonzero(problem.parameters.physical)
-
-    def embed(part: np.ndarray) -> np.ndarray:
-        out = starts.copy()
-        out[:, active] = part
-        return out
-
+    embed = Subset(active, starts).embed
     windows = len(compiled.data.controls)
     tolerant = Tolerant(
         lambda t, l: compiled.many_residuals(embed(t), l),
@@ -70,12 +66,16 @@ def local_minima(
     found = minimise_many(
         tolerant.residual,
         tolerant.jacobian,
-        starts[:, active],
-        np.zeros((len(starts), windows, problem.nlocal)),
+        Points.at(
+            starts[:, active],
+            np.zeros((len(starts), windows, problem.nlocal)),
+            options.damping,
+        ),
         bounds.only(active),
         options,
+        rivals=True,
     )
-    return found._replace(theta=embed(found.theta))
+    return replace(found, theta=embed(found.theta))
 
 
 def some_minima(problem: Problem, item: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def some_minima(problem: Problem, item: Mapping[str, Any]) -> dict[str, Any]:
 
 def spread(
     problem: Problem,
-    options: Search,
+    options: GlobalSearch,
     pool: Pool,
     horizon: float,
     kept: np.ndarray | None,
@@ -123,7 +123,7 @@ def search(
     problem: Problem,
     compiled: Compiled,
     starts: np.ndarray,
-    options: Search,
+    options: GlobalSearch,
     solve: LocalSolve | None = None,
 ) -> Found:
     """Independent searches from starts [g, p], by default all points in one call; see `spread`.
@@ -140,21 +140,10 @@ def search(
 
     solve = solve or at_once
 
-    good = 0.5 * samples
-    if isinstance(options, DifferentialEvolution):
-        return _one_by_one(evolve(solve, x, lower, upper, options, good) for x in starts)
-    if isinstance(options, CMAES):
-        return _one_by_one(adapt(solve, x, lower, upper, options, good) for x in starts)
-    if isinstance(options, Archipelago):
-        return _one_by_one(colonise(solve, x, lower, upper, options, good) for x in starts)
-    return search_from(solve, starts, lower, upper, options, good)
+    return options.minimise(solve, starts, lower, upper, good=0.5 * samples)
 
 
-def _one_by_one(found: Iterable[Found]) -> Found:
-    return Found(*(np.concatenate(x) for x in zip(*found, strict=True)))
-
-
-def choose(problem: Problem, seed: int = 0) -> tuple[Search | None, str]:
+def choose(problem: Problem, seed: int = 0) -> tuple[GlobalSearch | None, str]:
     """The search that suits a problem's size, and why; None where none promises anything."""
     try:
         search_box(problem.parameters)
@@ -172,7 +161,7 @@ def choose(problem: Problem, seed: int = 0) -> tuple[Search | None, str]:
     return replace(chosen, seed=seed), f"{count} parameters, {why}"
 
 
-def summary(options: Search, found: Found) -> str:
+def summary(options: GlobalSearch, found: Found) -> str:
     """What a search did, in a sentence."""
     costs = found.costs[0]
     lost = int(np.count_nonzero(~np.isfinite(costs)))
@@ -181,3 +170,18 @@ def summary(options: Search, found: Found) -> str:
         f"{type(options).__name__}: {costs.size} local solves in {int(found.rounds[0])} rounds, "
         f"{alike} of them within 1 % of the lowest cost, {lost} lost"
     )
+
+
+def searched(problem: Problem, options: GlobalSearch, state: FitState, pool: Pool) -> FitState:
+    """A state at the best point of a search over windows of the last horizon."""
+    part, theta = whole(problem, problem.horizons[-1], shared=True), state.theta
+    nothing = np.zeros((len(part.windows), problem.nlocal))
+    part = part.without(part.finite(theta, nothing)) or part
+    tally = Tally()
+    solve = spread(problem, options, pool, part.horizon, part.chosen, tally)
+    found = search(problem, part.compiled, theta[None], options, solve)
+    if np.isfinite(found.cost[0]):
+        theta = found.theta[0]
+    point = Point(theta, np.zeros((0, 0)))
+    words = f"{summary(options, found)}; {tally}"
+    return replace(state.with_part(part), point=point, searched=words)

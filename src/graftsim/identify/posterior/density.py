@@ -25,14 +25,10 @@ from jaxtyping import Array, Float
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Compiled, Data
-from graftsim.identify.runs.local_solve import solve
-from graftsim.optim.least_squares import (
-    LevenbergMarquardt,
-    Point,
-    inverse,
-    normal_equations,
-    reduced,
-)
+from graftsim.identify.runs.window_cost import WindowCost
+from graftsim.optim.arrowhead import inverse, normal_equations, reduced
+from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.optim.local_solver import Point
 
 # No direction is taken to be wider than so many sizes of its parameter.
 WIDEST = 10.0
@@ -170,8 +166,8 @@ class Density:
         compiled = self.compiled if data is None else self.compiled.on(data)
         assert compiled is not None
         bounds = problem.bounds_of(theta)
-        start = Point(theta, np.zeros((self.windows, problem.nlocal)), np.inf, 1e-3)
-        point = solve(compiled, start, bounds, LevenbergMarquardt(), lambda *_: None)
+        start = Point(theta, np.zeros((self.windows, problem.nlocal)))
+        point = LevenbergMarquardt().minimise(WindowCost(problem, compiled), start, bounds)
         r, J, J_l = compiled.jacobian(point.theta, point.local)
         if not (np.isfinite(r).all() and np.isfinite(J).all() and np.isfinite(J_l).all()):
             raise ProblemError("The model cannot be simulated around the best fit: not finite.")

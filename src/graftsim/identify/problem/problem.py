@@ -26,7 +26,7 @@ from graftsim.identify.problem.windows import (
     cut,
     unmeasured,
 )
-from graftsim.optim.least_squares import Bounded
+from graftsim.optim.bounded import Bounded
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
 from graftsim.recordings.recording import Recording
 

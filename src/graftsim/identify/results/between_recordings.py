@@ -18,7 +18,8 @@ from scipy import stats
 
 from graftsim.identify.problem.whiteness import LEVEL
 from graftsim.identify.results.information import positive_inverse
-from graftsim.optim.least_squares import Bounded, normal_equations, reduced
+from graftsim.optim.arrowhead import normal_equations, reduced
+from graftsim.optim.bounded import Bounded
 
 
 class Spread(NamedTuple):

@@ -16,7 +16,8 @@ from graftsim.identify.problem.whiteness import (
     layout_of,
 )
 from graftsim.identify.results.result import QUANTILE, WeakDirection
-from graftsim.optim.least_squares import Bounded, Normal, inverse, normal_equations, reduced
+from graftsim.optim.arrowhead import NormalEquations, inverse, normal_equations, reduced
+from graftsim.optim.bounded import Bounded
 
 # A direction known to no better than this share of the parameters' size is called weak.
 WEAK = 0.5
@@ -105,7 +106,9 @@ def information(
     return Information(S, covariance, ratio, method, lack)
 
 
-def _eliminated(J_t: np.ndarray, J_l: np.ndarray, n: Normal, C_inv: np.ndarray) -> np.ndarray:
+def _eliminated(
+    J_t: np.ndarray, J_l: np.ndarray, n: NormalEquations, C_inv: np.ndarray
+) -> np.ndarray:
     """J_t - J_l C^-1 B^T [w, m, p]: of the Jacobian, what initial states cannot do as well."""
     return J_t - J_l @ (C_inv @ np.swapaxes(n.B, 1, 2)) if J_l.shape[-1] else J_t
 

@@ -10,6 +10,7 @@ import numpy as np
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.problem.whiteness import LackOfFit
 from graftsim.model.model import Model
+from graftsim.optim.outcome import Outcome
 
 # Half-width of a 95 % interval in standard deviations.
 QUANTILE = 1.959963984540054
@@ -190,9 +191,9 @@ class Landscape:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """Outcome of a fit. `outcome`: "converged", "iteration limit", "stalled" or "non-finite"."""
+    """What a fit found, numbers only; `outcome`: how its last stage ended."""
 
-    outcome: str
+    outcome: Outcome
     parameters: tuple[ParameterRow, ...]
     errors: tuple[ErrorRow, ...]
     traces: tuple[Trace, ...]

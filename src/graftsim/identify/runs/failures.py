@@ -64,7 +64,7 @@ class Tolerant:
     def __init__(
         self,
         residual: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        jacobian: Callable[[np.ndarray, np.ndarray], Arrays],
+        jacobian: Callable[..., Arrays],
         allowed: int,
         tally: Tally,
     ) -> None:
@@ -72,9 +72,9 @@ class Tolerant:
         self.allowed, self.tally = allowed, tally
         self._here, self._out = np.zeros(0), np.zeros(0, bool)
 
-    def jacobian(self, theta: np.ndarray, local: np.ndarray) -> Arrays:
-        """Where the solver stands."""
-        r, J_t, J_l = self._jacobian(theta, local)
+    def jacobian(self, theta: np.ndarray, local: np.ndarray, *active: np.ndarray) -> Arrays:
+        """Where the solver stands; `active` is handed on."""
+        r, J_t, J_l = self._jacobian(theta, local, *active)
         self.tally.of(r)
         self._out = self._few(~finite_windows(r, J_t, J_l))
         if self._out.any():

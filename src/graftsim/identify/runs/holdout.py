@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Compiled, as_data
 from graftsim.identify.problem.windows import Windows
-from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
+from graftsim.identify.runs.initial_states import best_initial_states
+from graftsim.optim.least_squares import LevenbergMarquardt
 
 ITERATIONS = 20
 
@@ -34,9 +33,7 @@ class Heldout:
 
     def cost(self, theta: np.ndarray) -> np.ndarray:
         """Half the whitened sum of squares of each window; infinite where it is not finite."""
-        local = np.zeros((len(self.windows), self.problem.nlocal))
-        if local.shape[1]:
-            local = self._initial(theta, local)
+        local = self._initial(theta, np.zeros((len(self.windows), self.problem.nlocal)))
         r = self.compiled.residual(theta, local)
         with np.errstate(over="ignore"):
             cost = 0.5 * np.sum(r * r, 1)
@@ -46,29 +43,18 @@ class Heldout:
         """Displacements of the initial states that fit each window best."""
         none = np.zeros(0, int)
 
-        def lost(r: np.ndarray) -> np.ndarray:
-            return np.asarray(~np.isfinite(r).all(1))
+        def jacobian(local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            r, _, J = self.compiled.jacobian(theta, local, none)
+            return r, J
 
-        def residual(_: np.ndarray, local: np.ndarray) -> np.ndarray:
-            r = np.array(self.compiled.residual(theta, local))
-            r[lost(r)] = 0.0
-            return r
-
-        def jacobian(_: np.ndarray, local: np.ndarray) -> Any:
-            r, J_t, J = (np.array(x) for x in self.compiled.jacobian(theta, local, none))
-            away = lost(r) | ~np.isfinite(J).all((1, 2))
-            r[away], J[away] = 0.0, 0.0
-            return r, J_t, J
-
-        empty = np.zeros(0)
-        found = levenberg_marquardt(
-            residual,
+        options = LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5)
+        return best_initial_states(
+            lambda local: self.compiled.residual(theta, local),
             jacobian,
-            Point(empty, start, np.inf, 1e-3),
-            Bounded(empty, empty, empty, np.ones(0), self.problem.local_std),
-            LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5),
+            start,
+            self.problem.local_std,
+            options,
         )
-        return found.local
 
 
 def compare(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:

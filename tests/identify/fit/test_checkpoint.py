@@ -1,6 +1,7 @@
 """Checkpoints: a stopped fit goes on to the same result; a file that is not its own is refused."""
 
 import dataclasses
+import json
 import os
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 import graftsim as gs
 import zoo
 from graftsim.engine import ImplicitDamping
-from graftsim.identify.pool import checkpoint
+from graftsim.identify.fit import checkpoint
+from graftsim.identify.fit.state import FitState
 
 
 class Stop(Exception):
@@ -74,6 +76,7 @@ def test_writing_is_atomic(problem, whole, tmp_path, monkeypatch):
     path = tmp_path / "fit.npz"
     path.write_bytes(whole[1].read_bytes())
     saved = checkpoint.Checkpoint(path, problem)
+    state = saved.read()
 
     def half(file, **arrays):
         file.write(b"PK half a file")
@@ -81,7 +84,7 @@ def test_writing_is_atomic(problem, whole, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
         patch.setattr(checkpoint.np, "savez", half)
-        saved.write(0, saved.point, [])
+        saved.write(state)
     assert path.read_bytes() == whole[1].read_bytes()
 
     def dies(a, b):
@@ -89,7 +92,7 @@ def test_writing_is_atomic(problem, whole, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(os, "replace", dies)
-        saved.write(0, saved.point, [])
+        saved.write(state)
     assert path.read_bytes() == whole[1].read_bytes()
 
 
@@ -106,7 +109,18 @@ def test_unreadable_file_is_named(problem, whole, tmp_path, content):
         full = whole[1].read_bytes()
         path.write_bytes({"text": b"hello\n", "empty": b"", "cut": full[: len(full) // 2]}[content])
     with pytest.raises(gs.ProblemError, match=r"fit.npz cannot be read .*Delete it"):
-        checkpoint.Checkpoint(path, problem)
+        checkpoint.Checkpoint(path, problem).read()
+
+
+def test_another_format_is_named(problem, whole, tmp_path):
+    """A file of an earlier version says which it has, and which is read."""
+    with np.load(whole[1]) as file:
+        arrays = dict(file)
+    facts = json.loads(str(arrays["facts"])) | {"version": 2}
+    path = tmp_path / "fit.npz"
+    np.savez(path, **(arrays | {"facts": np.array(json.dumps(facts))}))
+    with pytest.raises(gs.ProblemError, match=r"has format 2, .* reads 3"):
+        checkpoint.Checkpoint(path, problem).read()
 
 
 @pytest.mark.parametrize("change", ["data", "start", "bounds", "horizon", "loss"])
@@ -130,12 +144,13 @@ def test_checkpoint_of_another_problem_is_refused(whole, undriven, change):
         "loss": lambda: posed(undriven, loss="huber"),
     }[change]()
     with pytest.raises(gs.ProblemError, match=r"belongs to another problem"):
-        checkpoint.Checkpoint(whole[1], other)
+        checkpoint.Checkpoint(whole[1], other).read()
 
 
 def test_without_a_path_nothing_is_written(problem, tmp_path, monkeypatch):
     """No path, no file."""
     monkeypatch.chdir(tmp_path)
     saved = checkpoint.Checkpoint(None, problem)
-    saved.write(0, saved.point, [])
+    saved.write(FitState.at(problem.parameters.start))
+    assert saved.read() is None
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,37 @@
+"""How a minimisation ended, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How a minimisation ended: equal to its name as text, with `advice` for whoever reads it."""
+
+    advice: str
+
+    def __new__(cls, text: str, advice: str) -> Outcome:
+        member = str.__new__(cls, text)
+        member._value_ = text
+        member.advice = advice
+        return member
+
+    CONVERGED = "converged", ""
+    ITERATION_LIMIT = (
+        "iteration limit",
+        "The solver reached its limit of iterations before it converged: allow more.",
+    )
+    STALLED = (
+        "stalled",
+        "No step lowers the cost, and yet its gradient is not zero: these numbers are not a "
+        "minimum. Shorten the windows, or start elsewhere.",
+    )
+    NON_FINITE = (
+        "non-finite",
+        "The simulation left the finite numbers: these numbers are not a minimum. Shorten the "
+        "step or the windows, or start elsewhere.",
+    )
+    DOMINATED = (
+        "dominated",
+        "Another start came much lower, and this one was not catching up: it was given up.",
+    )
