@@ -175,7 +175,7 @@ def main() -> int:
         logs = record(arm, effect, rng)
         simulator = gs.Simulator(build(arm), DT, integrator=gs.RungeKutta4())
         began = time.perf_counter()
-        found = gs.discover(simulator, logs[:2], heldout=logs[2:], horizon=0.5)
+        found = gs.discover(simulator, logs[:2], holdout=logs[2:], horizon=0.5)
         seconds.append(time.perf_counter() - began)
         pairs = {(f.target, i) for f in found.findings for i in f.inputs}
         wanted = set()

@@ -92,7 +92,7 @@ def main() -> int:
         warnings.simplefilter("ignore", gs.GraftsimWarning)
         fitted = [read(folder, run) for run in FITTED]
         held = [read(folder, run) for run in (SLOW, FAST)]
-    problem = gs.Problem(simulator(), fitted, free(), heldout=held, horizon=0.5)
+    problem = gs.Problem(simulator(), fitted, free(), holdout=held, horizon=0.5)
     result = gs.fit(problem)
     for row in result.parameters:
         figures.note(row.name, row.value, row.unit)

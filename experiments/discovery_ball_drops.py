@@ -93,7 +93,7 @@ def main() -> int:
     for ball, (ounces, fitted, judged, (low, high)) in BALLS.items():
         mass = ounces * OUNCE
         start, drop = simulator(mass), read(folder, ball, fitted)
-        held = {"heldout": read(folder, *judged)} if judged else {"holdout": 0.5}
+        held = {"holdout": read(folder, *judged)} if judged else {"holdout": 0.5}
         found = gs.discover(
             start,
             drop,

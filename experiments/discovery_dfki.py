@@ -158,9 +158,9 @@ def main() -> int:
         held = [double.read(folder, run) for run in (double.SLOW, double.FAST)]
         free = double.free()
         bare = {k: v for k, v in free.items() if k not in FRICTION}
-        tuned = gs.fit(gs.Problem(double.simulator(), fitted, free, heldout=held, horizon=0.5))
+        tuned = gs.fit(gs.Problem(double.simulator(), fitted, free, holdout=held, horizon=0.5))
         start = double.simulator(friction=False)
-        found = gs.discover(start, fitted, bare, heldout=held, horizon=0.5, progress=say)
+        found = gs.discover(start, fitted, bare, holdout=held, horizon=0.5, progress=say)
         authors = {"shoulder": (0.16, 0.001), "elbow": (0.12, 0.001)}
         report(figures, "double pendulum", found, tuned, authors, arguments.pictures)
     if arguments.only != "double":

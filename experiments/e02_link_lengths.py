@@ -131,7 +131,7 @@ def main() -> int:
     starts = np.stack(np.meshgrid(side, side, indexing="ij"), -1).reshape(-1, 2)
     posed = problem()
     began = time.perf_counter()
-    compiled = compile_windows(posed, posed.windows(posed.train, posed.horizon))
+    compiled = compile_windows(posed, posed.train_windows())
     local = local_minima(posed, compiled, starts, gs.LevenbergMarquardt(LOCAL))
     between = time.perf_counter()
     hopping = gs.BasinHopping(HOPPING.workers, HOPPING.rounds, HOPPING.iterations, arguments.seed)

@@ -75,7 +75,13 @@ def problem(simulator: gs.Simulator, states: np.ndarray, samples: int) -> gs.Pro
     # A position's one-step error is dt times that of the velocity: nothing new, so no weight.
     noise |= {f"joint.q[{j}]": 1e3 for j in JOINTS}
     return gs.Problem(
-        simulator, recordings, loss="one_step", noise=noise, holdout=0, max_windows=samples
+        simulator,
+        recordings,
+        horizon="sample",
+        initial="measured",
+        noise=noise,
+        holdout=0,
+        max_windows=samples,
     )
 
 

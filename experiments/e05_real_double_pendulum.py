@@ -95,7 +95,7 @@ def alone(figures: Figures, folder: Path, run: int) -> None:
     problem = gs.Problem(start, recording, FREE, horizon=0.5, growth=(0.3, 0.6, 1.0), holdout=0.0)
     result = gs.fit(problem)
     after = np.stack([t.after[:, 0] for t in result.traces], -1)
-    window = problem.windows(problem.train, 0.5)
+    window = problem.train_windows(0.5)
     state = start.initial_state(window.q0[0], window.qd0[0])
     before = start.rollout(state, steps=window.steps).q
     rms, rms0 = absolute_rms(after, measured(recording)), absolute_rms(before, measured(recording))
@@ -124,7 +124,7 @@ def together(figures: Figures, folder: Path) -> None:
         if row.name.startswith("joint.damping"):
             figures.note(f"eight runs, {row.name}", row.value, row.unit)
     others = [read(folder, run).trim(0.0, 15.0) for run in OTHERS]
-    for label, sim in (("start", problem.simulator), ("fitted", result.simulator)):
+    for label, sim in (("start", problem.setup.simulator), ("fitted", result.simulator)):
         errors = predict(sim, problem, others)
         rms = float(np.sqrt(np.mean(errors**2)))
         name = f"other runs, 0.25 s from measured states, RMS, {label}"
@@ -143,7 +143,7 @@ def predict(sim: gs.Simulator, problem: gs.Problem, others: list[gs.Recording]) 
     """Errors of absolute arm angles [windows, samples, 2] from measured angles and velocities."""
     import jax
 
-    windows = problem.windows(others, 0.25)
+    windows = problem.windows_of(others, 0.25)
     states = jax.vmap(lambda q, v: gs.State(q, v, sim.initial_state().act))(windows.q0, windows.qd0)
     q = np.asarray(jax.vmap(lambda s: sim.rollout(s, steps=windows.steps).q)(states))
     true = np.concatenate(windows.value, axis=-1)

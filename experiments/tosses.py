@@ -160,8 +160,7 @@ def fit_windows(
         growth=tuple(h / longest for h in horizons),
         initial=recorded,
         fit_initial=False,
-        loss="huber",
-        huber_width=2.0,
+        loss=gs.Huber(2.0),
         max_windows=400,
     )
     return gs.fit(problem, local=gs.LevenbergMarquardt(iterations, cost_tolerance=1e-4))

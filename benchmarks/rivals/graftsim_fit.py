@@ -161,7 +161,7 @@ def discovered(case: cases.Case, read: np.ndarray) -> dict[str, Any]:
         start,
         logs[:kept],
         free(case),
-        heldout=logs[kept:],
+        holdout=logs[kept:],
         noise=dict.fromkeys(channels, case.noise),
         horizon=HORIZON,
     )

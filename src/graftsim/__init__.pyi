@@ -6,6 +6,7 @@ from .compilation import (
 )
 from .engine import (
     ImplicitDamping as ImplicitDamping,
+    Integrator as Integrator,
     RungeKutta4 as RungeKutta4,
     SemiImplicitEuler as SemiImplicitEuler,
     Simulator as Simulator,
@@ -54,12 +55,17 @@ from .identify import (
     Custom as Custom,
     DifferentialEvolution as DifferentialEvolution,
     Domain as Domain,
+    GlobalSearch as GlobalSearch,
+    Huber as Huber,
     LevenbergMarquardt as LevenbergMarquardt,
+    LocalSolver as LocalSolver,
+    Loss as Loss,
     Positive as Positive,
     Prior as Prior,
     Problem as Problem,
     RandomRestarts as RandomRestarts,
     Result as Result,
+    Squared as Squared,
     Unbounded as Unbounded,
     fit as fit,
 )

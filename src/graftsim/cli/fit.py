@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from graftsim.cli import inputs, setup
-from graftsim.cli.fit_options import FitOptions, SolverOptions
+from graftsim.cli.fit_options import ONE_STEP, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.pools import pool_of
 from graftsim.cli.progress import FitProgress
@@ -26,6 +26,7 @@ from graftsim.identify.evidence.certainty import check_names
 from graftsim.identify.evidence.landscape import landscape
 from graftsim.identify.fit.fit import tasks_of
 from graftsim.identify.fit.plan import choose_solver, stages_of
+from graftsim.identify.problem.problem import MEASURED, SAMPLE
 from graftsim.optim.global_search import GlobalSearch
 from graftsim.optim.strategies import GLOBAL_SEARCHES
 from graftsim.report import write_report
@@ -70,12 +71,17 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
         simulator,
         read.recordings,
         setup.free_from(options.free, tables.get("free"), simulator.model),
-        horizon=solver.horizon,
-        growth=solver.growth,
-        initial=solver.initial,
-        loss=solver.loss,
+        **_comparison(solver),
         **read.options,
     )
+
+
+def _comparison(solver: SolverOptions) -> dict[str, Any]:
+    """Options of `Problem` on windows and loss; one_step is short for two of them."""
+    if solver.loss == ONE_STEP:
+        return {"horizon": SAMPLE, "initial": MEASURED}
+    chosen = {"horizon": solver.horizon, "growth": solver.growth, "initial": solver.initial}
+    return chosen | {"loss": solver.loss}
 
 
 def _fit(options: FitOptions, problem: Problem, console: Console, command: str) -> Result:

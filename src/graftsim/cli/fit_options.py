@@ -31,6 +31,8 @@ else:
     SolverName = names("auto", strategies=LOCAL_SOLVERS)
     SearchName = names("none", "auto", strategies=GLOBAL_SEARCHES)
 
+# A value of --loss that stands for windows of one sample from measured states.
+ONE_STEP = "one_step"
 TABLES = ("free", "graft", "columns", "noise", "sensors", "start")
 
 

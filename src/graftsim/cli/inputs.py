@@ -64,8 +64,7 @@ def read(
     options = {
         "sensors": tables.get("sensors") or data.sensors or None,
         "noise": noise,
-        "holdout": data.holdout,
-        "heldout": heldout,
+        "holdout": heldout or data.holdout,
     }
     return Inputs(simulator, recordings, options)
 

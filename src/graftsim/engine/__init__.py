@@ -1,6 +1,18 @@
-"""Time: one step, the roll-out, what sensors see."""
+"""Time: one step, and the roll-out."""
 
-from graftsim.engine.integrators import ImplicitDamping, RungeKutta4, SemiImplicitEuler
+from graftsim.engine.integrators import (
+    ImplicitDamping,
+    Integrator,
+    RungeKutta4,
+    SemiImplicitEuler,
+)
 from graftsim.engine.simulator import Simulator, Trajectory
 
-__all__ = ["ImplicitDamping", "RungeKutta4", "SemiImplicitEuler", "Simulator", "Trajectory"]
+__all__ = [
+    "ImplicitDamping",
+    "Integrator",
+    "RungeKutta4",
+    "SemiImplicitEuler",
+    "Simulator",
+    "Trajectory",
+]

@@ -93,7 +93,8 @@ def _patterns(leaves: list[Any]) -> tuple[list[np.ndarray | None], Any]:
 
 
 def _shapes(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple((x.shape, x.dtype) for x in leaves)
+    # A law of the user's own may have Python numbers among its leaves.
+    return tuple((np.shape(x), getattr(x, "dtype", type(x))) for x in leaves)
 
 
 def _pattern(x: Any) -> np.ndarray | None:

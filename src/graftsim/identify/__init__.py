@@ -10,13 +10,15 @@ from graftsim.identify.posterior.nuts import Posterior, nuts
 from graftsim.identify.posterior.sbi_adapter import ForSBI, for_sbi
 from graftsim.identify.posterior.variational_mixture import MixtureFit, Online, fit_mixture
 from graftsim.identify.problem.domains import Bounds, Domain, Positive, Prior, Unbounded
+from graftsim.identify.problem.loss import Huber, Loss, Squared
 from graftsim.identify.problem.parameters import Custom
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Result
 from graftsim.optim.archipelago import Archipelago
 from graftsim.optim.first_order import LBFGS, Adam
-from graftsim.optim.global_search import BasinHopping, RandomRestarts
+from graftsim.optim.global_search import BasinHopping, GlobalSearch, RandomRestarts
 from graftsim.optim.least_squares import LevenbergMarquardt
+from graftsim.optim.local_solver import LocalSolver
 from graftsim.optim.population import CMAES, DifferentialEvolution
 from graftsim.optim.sparsity import SparseGroupLasso
 
@@ -35,7 +37,11 @@ __all__ = [
     "Discovery",
     "Domain",
     "ForSBI",
+    "GlobalSearch",
+    "Huber",
     "LevenbergMarquardt",
+    "LocalSolver",
+    "Loss",
     "MixtureFit",
     "Online",
     "Positive",
@@ -45,6 +51,7 @@ __all__ = [
     "RandomRestarts",
     "Result",
     "SparseGroupLasso",
+    "Squared",
     "Unbounded",
     "discover",
     "fit",

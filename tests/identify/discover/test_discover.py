@@ -47,7 +47,7 @@ def viscous():
     first, second, third = recordings((0.0, DAMPING))
     lines = []
     found = gs.discover(
-        simulator(), [first, second], heldout=third, progress=lines.append, **OPTIONS
+        simulator(), [first, second], holdout=third, progress=lines.append, **OPTIONS
     )
     return found, lines
 
@@ -182,7 +182,7 @@ def test_score_test_is_calibrated():
     problem = gs.Problem(
         start, recordings((0.0, DAMPING))[:1], ["joint.damping[*]"], horizon=0.3, growth=(1.0,)
     )
-    windows = problem.windows(problem.train, problem.horizons[-1])
+    windows = problem.train_windows()
     theta, local = problem.parameters.start, np.zeros((len(windows), problem.nlocal))
     r, J_t, J_l = compile_windows(problem, windows).jacobian(theta, local)
     active = np.flatnonzero(problem.parameters.group < 0)

@@ -32,7 +32,7 @@ def problem(**options):
     )
     hybrid = simulator.graft(gs.Blueprint(graft), key=jax.random.key(1))
     fitted, held = recordings()
-    settings = {"horizon": 0.3, "growth": (1.0,), "heldout": held}
+    settings = {"horizon": 0.3, "growth": (1.0,), "holdout": held}
     return gs.Problem(hybrid, fitted, **(settings | options))
 
 
@@ -54,4 +54,4 @@ def test_path_keeps_the_velocity_alone():
 def test_nothing_held_out_is_refused():
     """The choice needs windows that were not fitted."""
     with pytest.raises(ProblemError, match="held out"):
-        gs.sparsify(problem(heldout=(), holdout=0.0))
+        gs.sparsify(problem(holdout=0.0))

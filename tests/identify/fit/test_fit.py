@@ -110,7 +110,9 @@ def test_one_step_loss():
     moved = machines.roll(truth, [1.0], steps=500, dt=dt, integrator=ImplicitDamping())
     recording = machines.recording(truth, moved, noise=1e-6, rates=True)
     start = gs.Simulator(machines.arm(friction=0.0, damping=0.3), dt, integrator=ImplicitDamping())
-    problem = gs.Problem(start, recording, DAMPING, loss="one_step", max_windows=300)
+    problem = gs.Problem(
+        start, recording, DAMPING, horizon="sample", initial="measured", max_windows=300
+    )
     result = gs.fit(problem)
     assert problem.nlocal == 0
     assert result.value("joint.damping[hinge]") == pytest.approx(0.05, rel=0.05)
@@ -188,3 +190,16 @@ def test_parameter_without_effect_is_an_error(selector):
     with pytest.raises(gs.ProblemError) as error:
         gs.fit(problem)
     assert f"No residual depends on {selector}." in str(error.value)
+
+
+def test_nothing_to_fit_is_refused_before_anything_runs():
+    """Without free parameters a problem can be posed, to judge by; a fit of it says what to name."""
+    posed = gs.Problem(machines.pendulum_start(), machines.pendulum_recording())
+    with pytest.raises(gs.ProblemError, match="Nothing is free"):
+        gs.fit(posed)
+
+
+def test_a_problem_cannot_be_changed(pendulum_problem):
+    """It is a value: fits, checkpoints and workers rely on that."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        pendulum_problem.horizon = 2.0

@@ -146,13 +146,13 @@ def test_checkpoint_of_other_weights_is_refused(rubbing):
 def test_scales_are_set_from_data_once_and_kept(viscous):
     """Open scales come from the first data; other data later do not move them."""
     posed, result = viscous
-    before, graft = grafted().grafts.grafts[0], posed.simulator.grafts.grafts[0]
+    before, graft = grafted().grafts.grafts[0], posed.setup.simulator.grafts.grafts[0]
     assert not all(before.wiring.scaled[0]) and float(before.input_scale[0]) == 1.0
     assert all(graft.wiring.scaled[0]) and graft.wiring.scaled[1]
     speeds = recording()["joint.qd[bob]"].values
     assert float(graft.input_scale[0]) == pytest.approx(float(np.sqrt(np.mean(speeds**2))), rel=0.3)
     assert float(graft.output_scale[0]) > 0
-    wider = problem(posed.simulator, recording(size=2.8))
+    wider = problem(posed.setup.simulator, recording(size=2.8))
     kept = wider.simulator.grafts.grafts[0]
     assert float(kept.input_scale[0]) == float(graft.input_scale[0])
     assert float(kept.output_scale[0]) == float(graft.output_scale[0])

@@ -89,7 +89,7 @@ def test_a_problem_can_be_sent():
     for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
         np.testing.assert_array_equal(x, y)
     assert not two.recordings[0][recording.names[0]].values.flags.writeable
-    other = gs.Problem(simulator, recording, free, horizon=0.2, heldout=recording)
+    other = gs.Problem(simulator, recording, free, horizon=0.2, holdout=recording)
     assert identity(other) != identity(one)
 
 

@@ -95,7 +95,7 @@ def test_simulated_readings_are_those_of_the_simulator():
     """Without noise at the truth: what the recording was made of, and noise of the size given."""
     problem = swing(free=PRIOR)
     predictive = Predictive(problem)
-    simulator = problem.simulator
+    simulator = problem.setup.simulator
     q = simulator.rollout(simulator.initial_state([1.0]), steps=20).q[:, 0]
     np.testing.assert_allclose(predictive.flat(np.array([[0.1]]))[0], q, atol=1e-12)
     noisy = predictive.flat(np.full((500, 1), 0.1), np.random.default_rng(0))

@@ -55,7 +55,7 @@ def at_the_bound():
 
 def quadrature(problem, low, high):
     """Mean and deviation of the only parameter's posterior, by its density on a grid."""
-    compiled = compile_windows(problem, problem.windows(problem.train, problem.horizons[-1]))
+    compiled = compile_windows(problem, problem.train_windows())
     theta = np.linspace(low, high, 4000)[:, None]
     r = compiled.many_residuals(theta, np.zeros((len(theta), 1, 0)))
     log = -0.5 * np.sum(r * r, (1, 2))
@@ -104,7 +104,7 @@ def free_states():
 
 def test_coordinates_around_a_fit_are_nearly_standard_normal(free_states):
     """Parameters and initial states together: the log density is minus half the square."""
-    windows = free_states.windows(free_states.train, free_states.horizons[-1])
+    windows = free_states.train_windows()
     density = Density(free_states, compile_windows(free_states, windows))
     at = density.around(free_states.parameters.start)
     assert density.dimension == 1 + 2 * 2
@@ -119,7 +119,7 @@ def test_free_initial_states_are_drawn_too(free_states):
     """As wide as what is left of the fit's information when initial states are unknown."""
     result = gs.fit(free_states)
     posterior = gs.nuts(free_states, result, draws=500, warmup=300)
-    windows = free_states.windows(free_states.train, free_states.horizons[-1])
+    windows = free_states.train_windows()
     density = Density(free_states, compile_windows(free_states, windows))
     std = abs(float(density.around(result.theta).spread[0, 0])) * float(density.space.size[0])
     assert posterior.std[0] == pytest.approx(std, rel=0.1)
@@ -147,7 +147,7 @@ def test_the_density_is_that_of_the_cost():
     """Cost of the residuals, prior and slope of the transform; gradient by differences."""
     free = {"joint.damping[hinge]": gs.Bounds(0, 1, prior=gs.Prior(0.2, 0.1))}
     problem = swing(free=free)
-    compiled = compile_windows(problem, problem.windows(problem.train, 1.0))
+    compiled = compile_windows(problem, problem.train_windows(1.0))
     density = Density(problem, compiled)
     at = density.around(problem.parameters.start)
     x = jnp.array([0.4])
@@ -166,7 +166,7 @@ def test_the_density_is_that_of_the_cost():
 def test_blackjax_missing_is_said(monkeypatch):
     """The extra that brings it is named; and nothing free is an error too."""
     with pytest.raises(gs.ProblemError, match="No parameter is free"):
-        gs.nuts(gs.Problem(swing().simulator, swing().recordings, None, holdout=0))
+        gs.nuts(gs.Problem(swing().simulator, swing().recordings, (), holdout=0))
     monkeypatch.setitem(sys.modules, "blackjax", None)
     with pytest.raises(gs.ProblemError, match=r"graftsim\[posterior\]"):
         gs.nuts(swing())

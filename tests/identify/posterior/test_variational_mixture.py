@@ -59,7 +59,7 @@ def test_what_is_refused():
     with pytest.raises(gs.ProblemError, match="known initial states"):
         gs.fit_mixture(swing(initial="free", fit_initial=True), objective="loss")
     with pytest.raises(gs.ProblemError, match="No parameter is free"):
-        gs.fit_mixture(gs.Problem(swing().simulator, swing().recordings, None, holdout=0))
+        gs.fit_mixture(gs.Problem(swing().simulator, swing().recordings, (), holdout=0))
     two = gs.GaussianMixture(np.zeros(3), np.zeros((3, 2)), np.zeros((3, 2)))
     with pytest.raises(gs.ProblemError, match="over 2 numbers; 1 are free"):
         gs.fit_mixture(swing(), objective="loss", start=two)

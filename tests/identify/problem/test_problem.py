@@ -14,12 +14,12 @@ def test_defaults():
     """By default every sensor is explained, windows are half a second, a quarter is held out."""
     problem = Problem(machines.pendulum_start(), machines.pendulum_recording(), FREE)
     assert [s.channel for s in problem.setup.sensors.specs] == ["joint.q[rod0]", "joint.q[rod1]"]
-    assert problem.horizon == 0.5
+    assert problem.horizons[-1] == 0.5
     np.testing.assert_allclose(problem.horizons, [0.12, 0.5], atol=0.011)
     train, held = problem.train[0], problem.heldout[0]
     assert train.end < held.start + 1e-9
     assert held.end - held.start == pytest.approx(0.75, abs=0.02)
-    assert problem.fit_initial
+    assert problem.free_states
     assert problem.nlocal == 4
 
 
@@ -55,9 +55,13 @@ def test_chosen_sensors_and_default_domains():
 
 
 def test_one_step_is_a_window_of_one_sample():
-    """loss="one_step" compares single samples from measured states, as the papers do."""
+    """horizon="sample" compares single samples from measured states, as the papers do."""
     problem = Problem(
-        machines.pendulum_start(), machines.pendulum_recording(), FREE, loss="one_step"
+        machines.pendulum_start(),
+        machines.pendulum_recording(),
+        FREE,
+        horizon="sample",
+        initial="measured",
     )
     assert problem.horizons == (0.01,)
     assert problem.nlocal == 0
@@ -66,15 +70,15 @@ def test_one_step_is_a_window_of_one_sample():
 def test_heldout_recordings_leave_the_fitted_ones_whole():
     """Recordings given for judgement replace the held-out share."""
     a, b = machines.pendulum_recording(), machines.pendulum_recording(1)
-    problem = Problem(machines.pendulum_start(), a, FREE, heldout=b)
-    assert problem.train == [a]
-    assert problem.heldout == [b]
+    problem = Problem(machines.pendulum_start(), a, FREE, holdout=b)
+    assert problem.train == (a,)
+    assert problem.heldout == (b,)
 
 
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"loss": "absolute"}, ["loss 'absolute'", "squared, huber, one_step"]),
+        ({"loss": "absolute"}, ["loss 'absolute'", "squared, huber"]),
         ({"holdout": 0.95}, ["holdout", "0.95"]),
         ({"horizon": 0.0}, ["horizon must be positive"]),
         ({"initial": "zero"}, ["initial 'zero'", "'free', 'measured'"]),
@@ -82,7 +86,6 @@ def test_heldout_recordings_leave_the_fitted_ones_whole():
         ({"noise": {"joint.q[rod0]": 0.0}}, ["noise of joint.q[rod0] must be positive"]),
         ({"sensors": ["joint.q[rod9]"]}, ["joint.q[rod9] is not recorded", "joint.q[rod0]"]),
         ({"recordings": []}, ["no recording"]),
-        ({"free": {}}, ["Nothing is free"]),
     ],
 )
 def test_wrong_settings_are_named(options, parts):

@@ -9,7 +9,8 @@ import pytest
 import zoo
 from graftsim import Channel, Positive, Problem, Recording, Unbounded
 from graftsim.identify.problem import residuals
-from graftsim.identify.problem.residuals import Compiled, as_data, huber, read_along, simulate
+from graftsim.identify.problem.loss import Huber, Squared
+from graftsim.identify.problem.residuals import Compiled, as_data, read_along, simulate
 from graftsim.identify.problem.windows import cut
 
 
@@ -31,9 +32,9 @@ def posed():
         holdout=0,
         noise={"joint.q[hinge]": 0.5, "joint.qd[hinge]": 2.0},
     )
-    windows = problem.windows(problem.train, problem.horizon)
+    windows = problem.train_windows()
     data = as_data(windows, problem.sigma, np.float64)
-    compiled = Compiled(problem.setup, problem.parameters, data, None, problem.nlocal)
+    compiled = Compiled(problem.setup, problem.parameters, data, Squared(), problem.nlocal)
     return problem, windows, data, compiled
 
 
@@ -42,7 +43,7 @@ def test_residuals_are_whitened_differences(posed):
     problem, windows, _, compiled = posed
     r = compiled.residual(problem.parameters.start, np.zeros((len(windows), 2)))
     n = windows.time[0].shape[1]
-    truth = problem.simulator
+    truth = problem.setup.simulator
     for w in (0, 2):
         state = truth.initial_state(windows.q0[w], windows.qd0[w])
         moved = zoo.rollout(truth, state, jnp.asarray(windows.controls[w]), ())
@@ -62,7 +63,7 @@ def test_padding_carries_no_weight(posed):
             jnp.where(m[..., None], v, 1e3) for m, v in zip(windows.mask, data.value, strict=True)
         )
     )
-    compiled = Compiled(problem.setup, problem.parameters, spoiled, None, problem.nlocal)
+    compiled = Compiled(problem.setup, problem.parameters, spoiled, Squared(), problem.nlocal)
     r, J_t, J_l = compiled.jacobian(problem.parameters.start, np.zeros((len(windows), 2)))
     n = windows.time[0].shape[1]
     assert (r[:, n:][~windows.mask[1]] == 0).all()
@@ -114,8 +115,8 @@ def test_huber_is_squared_inside_and_linear_outside():
     k = 3.0
     size = np.abs(r)
     loss = np.where(size <= k, size**2 / 2, k * size - k * k / 2)
-    np.testing.assert_allclose(np.asarray(huber(r, k)) ** 2 / 2, loss, rtol=1e-12)
-    slope = jax.vmap(jax.grad(lambda x: huber(x, k) ** 2 / 2))(r)
+    np.testing.assert_allclose(np.asarray(Huber(k).weighed(r)) ** 2 / 2, loss, rtol=1e-12)
+    slope = jax.vmap(jax.grad(lambda x: Huber(k).weighed(x) ** 2 / 2))(r)
     np.testing.assert_allclose(slope, np.clip(r, -k, k), rtol=1e-9, atol=1e-12)
 
 
@@ -145,7 +146,7 @@ def test_jacobian_is_the_same_however_it_is_laid_out(posed, monkeypatch, side_by
 
     def f(x, own, window):
         applied = problem.parameters.apply(problem.setup, x)
-        return residuals.window_residual(applied, window, own, None)
+        return residuals.window_residual(applied, window, own, Squared())
 
     directions = np.zeros((count, 2))
     directions[:2] = np.eye(2)[:count]

@@ -78,10 +78,10 @@ def discover(
     options = {"growth": (0.2, 1.0)} | options
     # Grafts that the simulator has already are part of what is known, and stay as they are.
     library = simulator.graft(blueprint)
-    problem = Problem(library, recordings, free, **{**options, "train": tuple(targets)})
+    problem = Problem(library, recordings, free, **{**options, "trained": tuple(targets)})
     if not problem.heldout:
         raise ProblemError("Discovery needs recordings that are held out, to judge by.")
-    held_windows = problem.windows(problem.heldout, problem.horizons[-1])
+    held_windows = problem.heldout_windows()
     if len(held_windows) < 4:
         raise ProblemError(
             f"Windows held out: {len(held_windows)}, too few to tell an improvement from chance. "
@@ -102,8 +102,8 @@ def discover(
     }  # fmt: skip
     if not found.groups:
         progress("nothing is missing")
-        known = Problem(simulator, recordings, free or None, **{**options, "train": False})
-        result = fit(known)
+        known = Problem(simulator, recordings, free, **{**options, "trained": False})
+        result = fit_from(known, known.parameters.start) if not free else fit(known)
         return Discovery((), result, costs, **facts)
     progress("looking for a formula")
     formula = find_formula(problem, found.groups, found)
@@ -209,16 +209,16 @@ def _networks(
         )
         hybrid = simulator.graft(blueprint, key=jax.random.key(seed))
         mine = tuple(labels.values())
-        problem = Problem(hybrid, recordings, free, **{**options, "train": mine})
+        problem = Problem(hybrid, recordings, free, **{**options, "trained": mine})
         start = problem.parameters.start.copy()
         start[problem.parameters.physical] = found.theta[: problem.parameters.physical.sum()]
         alone = problem.parameters.start.copy()
         alone[problem.parameters.physical] = found.bare[: problem.parameters.physical.sum()]
         teachers = {labels[key]: _teacher(formula, own) for key, own in inputs.items()}
-        seen = problem.windows(problem.train, problem.horizons[0])
+        seen = problem.train_windows(problem.horizons[0])
         start = taught(problem, seen, start, teachers)
         result = fit_from(problem, start, local=SOLVER, alone=alone)
-        windows = problem.windows(problem.heldout, problem.horizons[-1])
+        windows = problem.heldout_windows()
         cost = Heldout(problem, windows).cost(result.theta)
         return result, cost, labels
 

@@ -159,7 +159,7 @@ def _term(problem: Problem, i: int, weight: float, std: float) -> Term:
 
 def _locate(problem: Problem, i: int) -> tuple[BoundGraft, str, int, int]:
     """Graft, kind of term, input column and output of weight i."""
-    p, grafts = problem.parameters, problem.simulator.grafts
+    p, grafts = problem.parameters, problem.setup.simulator.grafts
     assert isinstance(grafts, BoundGrafts)
     graft = grafts[p.groups[p.group[i]].graft]
     network = graft.form

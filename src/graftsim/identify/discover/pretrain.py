@@ -34,9 +34,9 @@ def taught(
     problem: Problem, windows: Windows, theta: np.ndarray, teachers: Mapping[str, Teacher]
 ) -> np.ndarray:
     """theta [p] with the weights of the named grafts (of one row) as their teachers have it."""
-    grafts = problem.simulator.grafts
+    grafts = problem.setup.simulator.grafts
     assert isinstance(grafts, BoundGrafts)
-    theta, seen = theta.copy(), visited(problem.simulator, windows)
+    theta, seen = theta.copy(), visited(problem.setup.simulator, windows)
     names = {n: i for i, n in enumerate(problem.parameters.names)}
     for label, teacher in teachers.items():
         graft = grafts[label]

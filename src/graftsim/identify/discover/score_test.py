@@ -139,9 +139,9 @@ class _Look:
         self, problem: Problem, horizon: float, kept: list[int], theta: np.ndarray
     ) -> None:
         self.problem, self.horizon = problem, horizon
-        windows = problem.windows(problem.train, horizon)
+        windows = problem.train_windows(horizon)
         self.compiled = compile_windows(problem, windows)
-        held = problem.windows(problem.heldout, horizon)
+        held = problem.heldout_windows(horizon)
         self.held = Heldout(problem, held, self.compiled)
         self.samples = float(sum(m.sum() for m in windows.mask))
         self.freedom = max(self.samples - len(windows) * problem.nlocal, 1.0)

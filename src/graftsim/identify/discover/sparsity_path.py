@@ -72,10 +72,10 @@ def sparsify(
     if not p.groups:
         raise ProblemError("No graft of this problem tells which weights belong to which input.")
     dense = fit(problem)
-    windows = problem.windows(problem.train, problem.horizons[-1])
+    windows = problem.train_windows()
     compiled = compile_windows(problem, windows)
     cost = WindowCost(problem, compiled)
-    held_windows = problem.windows(problem.heldout, problem.horizons[-1])
+    held_windows = problem.heldout_windows()
     held = Heldout(problem, held_windows, compiled)
     options = LevenbergMarquardt(iterations=iterations, cost_tolerance=1e-5)
 

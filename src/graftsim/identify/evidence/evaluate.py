@@ -69,7 +69,7 @@ def judge(
 
     Initial states of held-out windows see only their first half; their error is of the second.
     """
-    held = problem.windows(problem.heldout, problem.horizons[-1]) if problem.heldout else None
+    held = problem.heldout_windows() if problem.heldout else None
     windows = train if held is None else _join(train, held)
     is_held = np.arange(len(windows)) >= len(train)
     seen = [_first_half(t, windows.steps * problem.dt, is_held) for t in windows.time]
@@ -176,7 +176,7 @@ class _Runner:
                 for w, s in zip(self.data.weight, seen, strict=True)
             )
         )
-        width = problem.huber_width
+        loss = problem.criterion
 
         def predict_one(kernel: bool, setup: Setup, local: Any, w: residuals.Data) -> Any:
             trajectory = residuals.simulate(setup, w, local, kernel=kernel)
@@ -188,7 +188,7 @@ class _Runner:
         predicted = _on_kernels(predict_one, problem, fitted, self.data)
 
         def residual(setup: Setup, local: Any, w: residuals.Data) -> Any:
-            return residuals.whiten(predicted(setup, local, w)[1], w, width)
+            return residuals.whiten(predicted(setup, local, w)[1], w, loss)
 
         def jacobian(setup: Setup, local: Any, data: residuals.Data) -> Any:
             def f(_: Any, l: Any, w: residuals.Data) -> Any:
@@ -285,7 +285,7 @@ def _replays(
 ) -> tuple[Replay, ...]:
     """A few windows to look at in three dimensions: held-out ones first."""
     tree = problem.simulator.model.tree
-    by_name = {r.name: r for r in (*problem.heldout, *problem.recordings)}
+    by_name = {r.name: r for r in (*problem.heldout, *problem.given)}
     chosen = [*np.flatnonzero(is_held)[:REPLAYS], *np.flatnonzero(~is_held)[:REPLAYS]]
     out = []
     for w in chosen:
@@ -328,7 +328,7 @@ def warnings(
         said.append(f"{drawn.lost} replicas of the bootstrap could not be simulated.")
     if drawn is not None and drawn.blocks < FEW_BLOCKS:
         said.append(f"The bootstrap drew from {drawn.blocks} blocks only: its intervals are rough.")
-    law = problem.simulator.contact
+    law = problem.setup.simulator.contact
     impulsive = law is not None and law.impulsive
     if judged.step_error > STEP_ERROR:
         said.append(
@@ -353,7 +353,7 @@ def warnings(
                 f"{e.channel}: the held-out error is {e.heldout_after / e.train_after:.1f} times "
                 "the fitted one; the model may not carry over."
             )
-    for recording in problem.recordings:
+    for recording in problem.given:
         # Columns that nobody asked for are no reason to doubt a fit; repairs are.
         kept = [n for n in recording.notes if not n.startswith("columns not read")]
         said += [f"{recording.name}: {note}" for note in kept]

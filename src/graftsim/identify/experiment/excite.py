@@ -170,9 +170,7 @@ class _Planner:
             simulator, Recording(rest, name="plan"), free, holdout=0, growth=(1.0,),
             noise=dict.fromkeys(names, noise), horizon=self.steps * dt,
         )  # fmt: skip
-        self.compiled = compile_windows(
-            self.problem, self.problem.windows(self.problem.train, self.problem.horizons[-1])
-        )
+        self.compiled = compile_windows(self.problem, self.problem.train_windows())
 
     def information(self, motions: Motions, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """S [n, p, p] that recordings of motions x would give, and the shares of limits [n, nu]."""

@@ -208,7 +208,7 @@ def _assembled(
         lack=info.lack,
         profiles=known.profiles,
         replicas=drawn.theta[:, physical] if drawn else np.zeros((0, len(physical))),
-        start=problem.simulator,
+        start=problem.setup.simulator,
         simulator=fitted.simulator,
         seconds=journal.seconds,
         settings=problem.describe() | counted | settings,

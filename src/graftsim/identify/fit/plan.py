@@ -57,10 +57,15 @@ class Plan:
         profiles: Sequence[str] = (),
     ) -> Plan:
         """The plan of `fit` with these arguments; ProblemError as there."""
+        if not len(problem.parameters):
+            raise ProblemError(
+                "Nothing is free. Name what to fit, such as free={'joint.damping[*]': Positive()}, "
+                "or graft a network."
+            )
         solver = choose_solver(local, problem, sparsity)
         check_names(problem, profiles)
         if bootstrap is not None:
-            windows = problem.windows(problem.train, problem.horizons[-1])
+            windows = problem.train_windows()
             draw_weights(windows.recording, bootstrap)
         plan = cls(
             stages_of(problem), solver, sparsity=sparsity, bootstrap=bootstrap,

@@ -52,7 +52,7 @@ class Calibration:
     """
 
     def __init__(self, problem: Problem) -> None:
-        if problem.huber_width is not None:
+        if not problem.criterion.gaussian:
             raise ProblemError("Calibration needs loss='squared', the density of its noise.")
         self.problem, self.predictive = problem, Predictive(problem)
         self.density = Density(problem, self.predictive.compiled)

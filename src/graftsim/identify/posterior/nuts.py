@@ -149,7 +149,7 @@ def nuts(
         raise ProblemError("No parameter is free, so there is no posterior to draw from.")
     options = Chains(chains, draws, warmup, acceptance)
     theta = fit(problem).theta if result is None else result.theta
-    windows = problem.windows(problem.train, problem.horizons[-1])
+    windows = problem.train_windows()
     density = Density(problem, compile_windows(problem, windows))
     at = density.around(theta)
     run = jax.jit(lambda *a: chains_of(density, options, *a))

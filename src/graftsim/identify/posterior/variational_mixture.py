@@ -151,11 +151,11 @@ def fit_mixture(
     if not len(problem.parameters):
         raise ProblemError("No parameter is free, so there is nothing for a mixture to describe.")
     training = Training(objective, kernels, samples, steps, epochs, rate, decay, temperature)
-    windows = problem.windows(problem.train, problem.horizons[-1])
+    windows = problem.train_windows()
     density = Density(problem, compile_windows(problem, windows))
     rng, at = np.random.default_rng(seed), None
     if objective == "loss":
-        if problem.fit_initial:
+        if problem.free_states:
             raise ProblemError(
                 "The objective 'loss' needs known initial states: initial='measured', or a "
                 "function with fit_initial=False. 'elbo' takes free ones."

@@ -14,7 +14,8 @@ from graftsim.identify.problem.problem import Problem
 def digest(problem: Problem) -> str:
     """Of the starting model, the limits and beliefs, the loss and the samples, in hexadecimal."""
     p, found = problem.parameters, hashlib.sha256()
-    numbers: list[Any] = [*jax.tree.leaves(problem.setup), problem.huber_width or 0.0]
+    found.update(repr(problem.criterion).encode())
+    numbers: list[Any] = jax.tree.leaves(problem.setup)
     numbers += [p.start, p.lower, p.upper, p.prior_mean, p.prior_std]
     for recording in problem.train:
         for channel in recording.channels.values():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,11 +15,12 @@ from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.graft_scales import set_scales
+from graftsim.identify.problem.loss import Loss, choose_loss
 from graftsim.identify.problem.noise import estimate_noise
 from graftsim.identify.problem.parameters import Custom, Parameters, Setup, default_domain
 from graftsim.identify.problem.residuals import residual_width
 from graftsim.identify.problem.sensor import KINDS
-from graftsim.identify.problem.sensors import make_sensors
+from graftsim.identify.problem.sensors import Sensors, make_sensors
 from graftsim.identify.problem.whiteness import Layout, layout_of
 from graftsim.identify.problem.windows import (
     InitialState,
@@ -30,6 +33,8 @@ from graftsim.optim.bounded import Bounded
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
 from graftsim.recordings.recording import Recording
 
+# Words for `Problem.horizon` and `Problem.initial`.
+SAMPLE, FREE, MEASURED = "sample", "free", "measured"
 MAX_WINDOWS = 200
 MIN_SAMPLES = 4
 # Weak beliefs about initial states, only there to keep unmeasured ones from running away.
@@ -37,101 +42,167 @@ LOCAL_STD_POSITION = 10.0
 LOCAL_STD_VELOCITY = 1e3
 
 
+@dataclass(frozen=True, eq=False)
 class Problem:
-    """What to fit to what. All checks are made here, before any time is spent.
+    """What to fit to what. Every check is made when it is posed; nothing is simulated then.
 
     simulator: the start. recordings: one or several. free: parameters by selector, each with a
     `Domain` (`Positive()`, `Bounds(...)`, `Unbounded()`) or a `Custom` reparametrisation; a plain
-    sequence of selectors takes the domain that physics allows; None is for judging a simulator as
-    it is. train: the grafts of the simulator
-    whose weights are fitted too, all by default. Their scales, where the blueprint left them open,
-    are set from the recordings. sensors: options by channel, or the
-    channels to use; by default every channel that a sensor explains, commands excepted.
-    noise: standard deviation by channel, estimated from the data where not given.
+    sequence of selectors takes the domain that physics allows; nothing, to judge a simulator as it
+    is. trained: the grafts of the simulator whose weights are fitted too, all by default. Their
+    scales, where the blueprint left them open, are set from the recordings (`prepare`).
+    sensors: options by channel, or the channels to use; by default every channel that a sensor
+    explains, commands excepted. noise: standard deviation by channel, estimated from the data where
+    not given.
 
-    horizon: length of a window (s). growth: shorter horizons to go through first, as fractions.
+    horizon: length of a window (s); "sample": one sample interval, with initial="measured" the
+    papers' comparison of single steps. growth: shorter horizons to go through first, as fractions.
+    stride: from the start of a window to that of the next (s), by default a window's length; with
+    more than max_windows, an even selection is kept.
     initial: "free" (every window's initial state is fitted with the parameters), "measured" (taken
     from the data), or a function of (recording, time) that returns (q, qd), then fitted or not by
     `fit_initial`. holdout: share of each recording, at its end, kept for judgement; or recordings
-    given as `heldout`. loss: "squared", "huber", or "one_step" (the papers' form: horizon of one
-    sample, measured initial states).
+    that are. loss: `Squared()`, `Huber(width)`, a `Loss` of your own, or "squared" or "huber".
 
     Raises ProblemError with what is wrong and what would be accepted.
     """
 
-    def __init__(
-        self,
-        simulator: Simulator,
-        recordings: Recording | Sequence[Recording],
-        free: Mapping[str, Domain | Custom] | Sequence[str] | None = (),
-        *,
-        train: bool | Sequence[str] = True,
-        sensors: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None,
-        noise: Mapping[str, float] | None = None,
-        horizon: float | None = None,
-        growth: Sequence[float] = (0.25, 1.0),
-        stride: float | None = None,
-        initial: str | InitialState = "free",
-        fit_initial: bool | None = None,
-        holdout: float = 0.25,
-        heldout: Recording | Sequence[Recording] = (),
-        loss: str = "squared",
-        huber_width: float = 3.0,
-        max_windows: int = MAX_WINDOWS,
-    ) -> None:
-        self.simulator = simulator
-        self.recordings = _several(recordings)
-        self.heldout = _several(heldout)
-        if not self.recordings:
+    simulator: Simulator
+    recordings: Recording | Sequence[Recording]
+    free: Mapping[str, Domain | Custom] | Sequence[str] = ()
+    _: KW_ONLY
+    trained: bool | Sequence[str] = True
+    sensors: Mapping[str, Mapping[str, Any]] | Sequence[str] | None = None
+    noise: Mapping[str, float] | None = None
+    horizon: float | str | None = None
+    growth: Sequence[float] = (0.25, 1.0)
+    stride: float | None = None
+    max_windows: int = MAX_WINDOWS
+    initial: str | InitialState = "free"
+    fit_initial: bool | None = None
+    holdout: float | Recording | Sequence[Recording] = 0.25
+    loss: str | Loss = "squared"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recordings", _several(self.recordings))
+        if not self.given:
             raise ProblemError("There is no recording to fit.")
-        if loss not in ("squared", "huber", "one_step"):
-            raise ProblemError(f"loss '{loss}'. {suggest(loss, ('squared', 'huber', 'one_step'))}")
-        if not 0 <= holdout < 0.9:
-            raise ProblemError(f"holdout must be a share from 0 to 0.9, got {holdout}.")
-        self.dt = float(simulator.dt)
-        self.huber_width = huber_width if loss == "huber" else None
-        self.stride, self.max_windows = stride, max_windows
-
-        channels, options = _channels(simulator, self.recordings, sensors)
-        self.setup = Setup(simulator, make_sensors(simulator.model, channels, options))
-        nothing = free is None
-        if not isinstance(free, Mapping):
-            free = {text: default_domain(text) for text in free or ()}
-        self.sigma = self._noise(dict(noise or {}))
-
-        if loss == "one_step":
-            sample = max(self._interval(), self.dt)
-            horizon, growth, initial = sample, (1.0,), "measured"
-        self.horizon = self._default_horizon() if horizon is None else float(horizon)
-        if not self.horizon > 0:
-            raise ProblemError(f"horizon must be positive, got {horizon} s.")
-        self.horizons = tuple(
-            dict.fromkeys(max(round(g * self.horizon / self.dt), 1) * self.dt for g in growth)
-        )
-        self.initial: InitialState | None = initial if callable(initial) else None
-        if not callable(initial) and initial not in ("free", "measured"):
-            raise ProblemError(f"initial '{initial}' must be 'free', 'measured' or a function.")
-        self.fit_initial = (initial != "measured") if fit_initial is None else fit_initial
-        self._warn_unmeasured()
-        if self.heldout:
-            self.train = self.recordings
-        else:
-            self.train, self.heldout = _split(self.recordings, holdout)
+        _ = self.criterion, self.horizons, self.heldout
+        self._check_noise()
+        self._check_initial_states()
         self._check_windows()
-        self.simulator = set_scales(simulator, self.windows(self.train, self.horizons[0]))
-        self.setup = Setup(self.simulator, self.setup.sensors)
-        trained = _trained(self.simulator, train)
-        if not (free or trained or nothing):
-            raise ProblemError(
-                "Nothing is free. Name what to fit, such as free={'joint.damping[*]': Positive()}, "
-                "or graft a network."
-            )
-        self.parameters = Parameters(self.setup, free, trained)
+        if not isinstance(self.free, Mapping):
+            domains = {text: default_domain(text) for text in self.free or ()}
+            object.__setattr__(self, "free", domains)
+        _ = self.parameters
+
+    def prepare(self) -> Problem:
+        """This problem with what takes time done: the noise of sensors, windows, scales of grafts.
+
+        It is done when it is first needed otherwise; afterwards, nothing is done twice.
+        """
+        _ = self.sigma, self.setup
+        for horizon in self.horizons:
+            self.train_windows(horizon)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Windows are many numbers, and cut from the recordings again in no time.
+        return {k: v for k, v in vars(self).items() if k != "_cut"}
+
+    @cached_property
+    def given(self) -> tuple[Recording, ...]:
+        """The recordings, nothing held out."""
+        return _several(self.recordings)
+
+    @cached_property
+    def criterion(self) -> Loss:
+        """The loss; ProblemError: an unknown name."""
+        return choose_loss(self.loss)
+
+    @property
+    def dt(self) -> float:
+        """Step of the simulator (s)."""
+        return float(self.simulator.dt)
+
+    @cached_property
+    def _sensors(self) -> Sensors:
+        return make_sensors(
+            self.simulator.model, *_channels(self.simulator, self.given, self.sensors)
+        )
+
+    @cached_property
+    def setup(self) -> Setup:
+        """Simulator and sensors of the start, with the scales of its grafts.
+
+        Open scales are set from roll-outs along the first windows, when this is first asked for.
+        """
+        scaled = set_scales(self.simulator, self.train_windows(self.horizons[0]))
+        return Setup(scaled, self._sensors)
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """What is fitted; ProblemError: a selection that is empty, given twice, out of bounds."""
+        assert isinstance(self.free, Mapping)
+        trained = _trained(self.simulator, self.trained)
+        return Parameters(Setup(self.simulator, self._sensors), self.free, trained)
+
+    @cached_property
+    def sigma(self) -> tuple[np.ndarray, ...]:
+        """Standard deviation of each residual component of each sensor, in its unit."""
+        return tuple(
+            np.broadcast_to(np.asarray(self.noise[s.channel], float), (width,)).copy()
+            if self.noise and s.channel in self.noise
+            else estimate_noise(s, self.given)
+            for s, width in zip(self._sensors.specs, residual_width(self._sensors), strict=True)
+        )
+
+    @cached_property
+    def horizons(self) -> tuple[float, ...]:
+        """Lengths of windows (s) to go through, whole steps, the last the longest."""
+        horizon = self.horizon
+        if isinstance(horizon, str):
+            if horizon != SAMPLE:
+                raise ProblemError(
+                    f"horizon '{horizon}': it is '{SAMPLE}', or a number of seconds."
+                )
+            horizon = max(self._interval, self.dt)
+        horizon = self._default_horizon if horizon is None else float(horizon)
+        if not horizon > 0:
+            raise ProblemError(f"horizon must be positive, got {horizon} s.")
+        growth = self.growth if self.horizon != SAMPLE else (1.0,)
+        return tuple(dict.fromkeys(max(round(g * horizon / self.dt), 1) * self.dt for g in growth))
+
+    @cached_property
+    def free_states(self) -> bool:
+        """Are initial states of windows fitted?"""
+        return (self.initial != MEASURED) if self.fit_initial is None else self.fit_initial
+
+    @property
+    def train(self) -> tuple[Recording, ...]:
+        """Recordings, or their beginnings, that are fitted."""
+        return self._split[0]
+
+    @property
+    def heldout(self) -> tuple[Recording, ...]:
+        """Recordings, or their ends, that are kept for judgement."""
+        return self._split[1]
+
+    @cached_property
+    def _split(self) -> tuple[tuple[Recording, ...], tuple[Recording, ...]]:
+        if not isinstance(self.holdout, int | float):
+            kept = _several(self.holdout)
+            if not kept:
+                raise ProblemError("holdout is empty; 0 holds nothing out.")
+            return self.given, kept
+        if not 0 <= self.holdout < 0.9:
+            raise ProblemError(f"holdout must be a share from 0 to 0.9, got {self.holdout}.")
+        return _split(self.given, self.holdout)
 
     @property
     def nlocal(self) -> int:
         """Unknowns of each window: its initial state's displacement, or none."""
-        return 2 * self.simulator.model.nv if self.fit_initial else 0
+        return 2 * self.simulator.model.nv if self.free_states else 0
 
     @property
     def grafted(self) -> bool:
@@ -173,73 +244,89 @@ class Problem:
         """Simulator and sensors with the numbers of theta [p]."""
         return self.parameters.apply(self.setup, jnp.asarray(theta, self.simulator.dt.dtype))
 
-    def windows(self, recordings: Sequence[Recording], horizon: float) -> Windows:
-        """Windows of the given length from the recordings."""
+    def train_windows(self, horizon: float | None = None) -> Windows:
+        """Windows of a length (the last horizon's) from what is fitted."""
+        return self._windows("train", horizon)
+
+    def heldout_windows(self, horizon: float | None = None) -> Windows:
+        """Windows of a length (the last horizon's) from what is held out."""
+        return self._windows("heldout", horizon)
+
+    def _windows(self, which: str, horizon: float | None) -> Windows:
+        key = (which, self.horizons[-1] if horizon is None else horizon)
+        if key not in self._cut:
+            recordings = self.train if which == "train" else self.heldout
+            self._cut[key] = self.windows_of(recordings, key[1])
+        return self._cut[key]
+
+    def windows_of(self, recordings: Sequence[Recording], horizon: float) -> Windows:
+        """Windows of a length from any recordings, as this problem cuts them."""
         return cut(
             self.simulator.model,
-            self.setup.sensors,
+            self._sensors,
             recordings,
             dt=self.dt,
             horizon=horizon,
             stride=self.stride,
-            initial=self.initial,
+            initial=self.initial if callable(self.initial) else None,
             limit=self.max_windows,
-            once=self.fit_initial,
+            once=self.free_states,
         )
+
+    @cached_property
+    def _cut(self) -> dict[tuple[str, float], Windows]:
+        return {}
 
     def layouts(self, windows: Windows) -> tuple[Layout, ...]:
         """Where the residuals of each channel lie in the row of a window."""
-        specs, widths = self.setup.sensors.specs, residual_width(self.setup)
+        specs, widths = self._sensors.specs, residual_width(self._sensors)
         return layout_of(
             [
-                (s.channel, time.shape[1], width, s.channel in self.noise_given)
+                (s.channel, time.shape[1], width, s.channel in (self.noise or {}))
                 for s, time, width in zip(specs, windows.time, widths, strict=True)
             ]
         )
 
+    @cached_property
     def _interval(self) -> float:
-        name = self.setup.sensors.specs[0].channel
-        return next(r[name].interval for r in self.recordings if name in r)
+        name = self._sensors.specs[0].channel
+        return next(r[name].interval for r in self.given if name in r)
 
+    @property
     def _default_horizon(self) -> float:
         """Half a second, shorter for short recordings, and never under four samples."""
-        shortest = min(r.overlap[1] - r.overlap[0] for r in self.recordings)
-        return max(min(0.5, shortest / 4), MIN_SAMPLES * self._interval())
+        shortest = min(r.overlap[1] - r.overlap[0] for r in self.given)
+        return max(min(0.5, shortest / 4), MIN_SAMPLES * self._interval)
 
-    def _noise(self, given: dict[str, float]) -> list[np.ndarray]:
-        sigma = []
-        self.noise_given = frozenset(given)
-        widths = residual_width(self.setup)
-        for spec, width in zip(self.setup.sensors.specs, widths, strict=True):
-            if spec.channel in given:
-                value = np.asarray(given.pop(spec.channel), float)
-                if not np.all(value > 0):
-                    raise ProblemError(f"noise of {spec.channel} must be positive, got {value}.")
-                sigma.append(np.broadcast_to(value, (width,)).copy())
-            else:
-                sigma.append(estimate_noise(spec, self.recordings))
-        if given:
-            known = [s.channel for s in self.setup.sensors.specs]
-            raise ProblemError(f"noise for {', '.join(given)}: no such sensor. Sensors: {known}.")
-        return sigma
+    def _check_noise(self) -> None:
+        known = [s.channel for s in self._sensors.specs]
+        for channel, value in (self.noise or {}).items():
+            if channel not in known:
+                raise ProblemError(f"noise for {channel}: no such sensor. Sensors: {known}.")
+            if not np.all(np.asarray(value, float) > 0):
+                raise ProblemError(f"noise of {channel} must be positive, got {value}.")
 
     def _check_windows(self) -> None:
         """The longest windows must fit, for judgement too, before time is spent on short ones."""
         longest = max(self.horizons)
-        self.windows(self.train, longest)
+        self.train_windows(longest)
         if self.heldout:
             try:
-                self.windows(self.heldout, longest)
+                self.heldout_windows(longest)
             except ProblemError as error:
                 raise ProblemError(
                     f"Of what is held out for judgement: {error} Or hold out more, or nothing."
                 ) from error
 
-    def _warn_unmeasured(self) -> None:
-        if self.initial is not None:
+    def _check_initial_states(self) -> None:
+        if callable(self.initial):
             return
-        missing = unmeasured(self.simulator.model, self.recordings[0])
-        if missing and not self.fit_initial:
+        if self.initial not in (FREE, MEASURED):
+            raise ProblemError(
+                f"initial '{self.initial}' must be 'free', 'measured' or a function."
+            )
+        missing = unmeasured(self.simulator.model, self.given[0])
+        if missing and not self.free_states:
             raise ProblemError(
                 f"initial='measured', but no channel measures {', '.join(missing)}. Use "
                 "initial='free', or a function that returns (q, qd)."
@@ -249,7 +336,7 @@ class Problem:
                 f"No channel measures {', '.join(missing)}: their initial states start at zero and "
                 "are found by the fit, which may end in a wrong minimum. Give initial=function.",
                 GraftsimWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def describe(self) -> dict[str, Any]:
@@ -257,34 +344,34 @@ class Problem:
         return {
             "sensors": {
                 s.channel: {"noise": self.sigma[i].tolist()}
-                for i, s in enumerate(self.setup.sensors.specs)
+                for i, s in enumerate(self._sensors.specs)
             },
-            "controls": list(control_channels(self.simulator.model, self.recordings)),
+            "controls": list(control_channels(self.simulator.model, self.given)),
             "dt": self.dt,
             "substeps": self.simulator.substeps,
             "integrator": type(self.simulator.integrator).__name__,
             "contact": type(self.simulator.contact).__name__ if self.simulator.contact else "none",
             "grafts": list(self.simulator.grafts.labels if self.simulator.grafts else ()),
             "horizons": list(self.horizons),
-            "initial states": "fitted" if self.fit_initial else "measured",
-            "recordings": [r.name for r in self.recordings],
+            "initial states": "fitted" if self.free_states else "measured",
+            "recordings": [r.name for r in self.given],
             "held out": [r.name for r in self.heldout],
             "precision": str(jnp.zeros((), self.simulator.dt.dtype).dtype),
         }
 
 
-def _trained(simulator: Simulator, train: bool | Sequence[str]) -> tuple[str, ...]:
+def _trained(simulator: Simulator, trained: bool | Sequence[str]) -> tuple[str, ...]:
     known = simulator.grafts.labels if simulator.grafts is not None else ()
-    if isinstance(train, bool):
-        return known if train else ()
-    for name in train:
+    if isinstance(trained, bool):
+        return known if trained else ()
+    for name in trained:
         if name not in known:
             raise ProblemError(f"There is no graft '{name}' to train. {suggest(name, known)}")
-    return tuple(train)
+    return tuple(trained)
 
 
-def _several(recordings: Recording | Sequence[Recording]) -> list[Recording]:
-    return [recordings] if isinstance(recordings, Recording) else list(recordings)
+def _several(recordings: Recording | Sequence[Recording]) -> tuple[Recording, ...]:
+    return (recordings,) if isinstance(recordings, Recording) else tuple(recordings)
 
 
 def _channels(
@@ -312,14 +399,14 @@ def _channels(
 
 def _split(
     recordings: Sequence[Recording], share: float
-) -> tuple[list[Recording], list[Recording]]:
+) -> tuple[tuple[Recording, ...], tuple[Recording, ...]]:
     """The end of each recording is held out; a stretch too short to be cut stays whole."""
     if share == 0:
-        return list(recordings), []
+        return tuple(recordings), ()
     train, held = [], []
     for r in recordings:
         start, end = r.overlap
         middle = end - share * (end - start)
         train.append(r.trim(None, middle))
         held.append(r.trim(middle, None))
-    return train, held
+    return tuple(train), tuple(held)

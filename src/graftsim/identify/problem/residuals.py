@@ -19,8 +19,9 @@ from graftsim.dynamics.mechanism import prepare
 from graftsim.engine.integrators import move
 from graftsim.engine.simulator import Trajectory, scan_steps
 from graftsim.errors import GraftsimWarning, KernelError
+from graftsim.identify.problem.loss import Loss
 from graftsim.identify.problem.parameters import Parameters, Setup
-from graftsim.identify.problem.sensors import readings
+from graftsim.identify.problem.sensors import Sensors, readings
 from graftsim.identify.problem.windows import Windows
 from graftsim.model.fuse import fuse
 from graftsim.model.state import State
@@ -37,7 +38,7 @@ class Data(NamedTuple):
     weight: tuple[Any, ...]
 
 
-def as_data(windows: Windows, sigma: list[np.ndarray], dtype: Any) -> Data:
+def as_data(windows: Windows, sigma: Sequence[np.ndarray], dtype: Any) -> Data:
     """Arrays of windows; weights [w, n, r] are 1/sigma where there is a sample, else 0."""
 
     def array(x: np.ndarray) -> Any:
@@ -53,14 +54,6 @@ def as_data(windows: Windows, sigma: list[np.ndarray], dtype: Any) -> Data:
             array(mask[..., None] / s) for mask, s in zip(windows.mask, sigma, strict=True)
         ),
     )
-
-
-def huber(r: Float[Array, "*n"], k: float) -> Float[Array, "*n"]:
-    """Residual whose square is twice Huber's loss: r inside k, growing like a root outside."""
-    size = jnp.abs(r)
-    outside = size > k
-    root = jnp.sqrt(jnp.where(outside, 2 * k * size - k * k, 1.0))
-    return jnp.where(outside, jnp.sign(r) * root, r)
 
 
 def simulate(
@@ -102,7 +95,7 @@ def window_residual(
     setup: Setup,
     window: Data,
     local: Float[Array, " s"],
-    huber_width: float | None,
+    loss: Loss,
     *,
     kernel: bool = False,
 ) -> Float[Array, " m"]:
@@ -111,21 +104,18 @@ def window_residual(
     read = read_along(setup, window, trajectory, kernel=kernel)
     specs = setup.sensors.specs
     errors = [s.mismatch(r, v) for s, r, v in zip(specs, read, window.value, strict=True)]
-    return whiten(errors, window, huber_width)
+    return whiten(errors, window, loss)
 
 
-def whiten(
-    errors: Sequence[Float[Array, "n r"]], window: Data, huber_width: float | None
-) -> Float[Array, " m"]:
+def whiten(errors: Sequence[Float[Array, "n r"]], window: Data, loss: Loss) -> Float[Array, " m"]:
     """Residuals of the sensors' errors, all in a row."""
     parts = [(e * w).reshape(-1) for e, w in zip(errors, window.weight, strict=True)]
-    r = jnp.concatenate(parts)
-    return r if huber_width is None else huber(r, huber_width)
+    return loss.weighed(jnp.concatenate(parts))
 
 
-def residual_width(setup: Setup) -> list[int]:
+def residual_width(sensors: Sensors) -> list[int]:
     """Residuals a sample of each sensor."""
-    return [s.residual_width for s in setup.sensors.specs]
+    return [s.residual_width for s in sensors.specs]
 
 
 def on_kernels(
@@ -142,14 +132,14 @@ def on_kernels(
 
 
 def window_function(
-    setup: Setup, parameters: Parameters, data: Data, huber_width: float | None, nlocal: int
+    setup: Setup, parameters: Parameters, data: Data, loss: Loss, nlocal: int
 ) -> Callable[[Any, Any, Data], Any]:
     """Residuals of one window as a function of (theta, local, window), on kernels if possible."""
     dtype = setup.simulator.dt.dtype
 
     def residual(kernel: bool, theta: Array, local: Array, window: Data) -> Array:
         applied = parameters.apply(setup, theta)
-        return window_residual(applied, window, local, huber_width, kernel=kernel)
+        return window_residual(applied, window, local, loss, kernel=kernel)
 
     theta = jnp.zeros(len(parameters), dtype)
     window = jax.tree.map(lambda x: x[0], data)
@@ -228,13 +218,13 @@ class Compiled:
         setup: Setup,
         parameters: Parameters,
         data: Data,
-        huber_width: float | None,
+        loss: Loss,
         nlocal: int,
     ) -> None:
         self.data, self.dtype, self.size = data, setup.simulator.dt.dtype, len(parameters)
         self._kept: tuple[Any, Any] | None = None
         # Of one window: (theta, local, window) -> residuals, on kernels.
-        self.one = one = window_function(setup, parameters, data, huber_width, nlocal)
+        self.one = one = window_function(setup, parameters, data, loss, nlocal)
 
         def residual(theta: Array, local: Array, data: Data) -> Array:
             return jax.vmap(one, (None, 0, 0))(theta, local, data)

@@ -136,7 +136,7 @@ class Part:
         """With windows of these indices among all."""
         if kept is None or np.array_equal(kept, self.kept):
             return self
-        windows = self.problem.windows(self.problem.train, self.horizon).only(kept)
+        windows = self.problem.train_windows(self.horizon).only(kept)
         programs = compile_windows(self.problem, windows)
         return Part(self.problem, self.horizon, self.total, kept, windows, programs)
 
@@ -157,7 +157,7 @@ class Part:
         out = np.setdiff1d(np.arange(self.total), self.kept)
         if not out.size:
             return ()
-        every = self.problem.windows(self.problem.train, self.horizon)
+        every = self.problem.train_windows(self.horizon)
         first = f"{every.start[out[0]]:.6g} s of '{every.recording[out[0]]}'"
         return (
             f"{out.size} of {self.total} windows cannot be simulated and are left out, first the "
@@ -167,7 +167,7 @@ class Part:
 
 def whole(problem: Problem, horizon: float, *, shared: bool = False) -> Part:
     """All windows of a length; `shared`: with the programs that tasks in this process use."""
-    windows = problem.windows(problem.train, horizon)
+    windows = problem.train_windows(horizon)
     programs = compiled(problem, horizon) if shared else compile_windows(problem, windows)
     n = len(windows)
     return Part(problem, horizon, n, np.arange(n), windows, programs)

@@ -23,7 +23,7 @@ def cost_and_gradient(
     mean, std = jnp.asarray(bounds.prior_mean, dtype), jnp.asarray(bounds.prior_std, dtype)
     local_std = jnp.asarray(bounds.local_std, dtype)
 
-    one = window_function(problem.setup, problem.parameters, data, problem.huber_width, s)
+    one = window_function(problem.setup, problem.parameters, data, problem.criterion, s)
 
     def cost(x: Any) -> Any:
         theta, local = x[:p], x[p:].reshape(w, s)

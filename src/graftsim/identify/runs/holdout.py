@@ -27,7 +27,7 @@ class Heldout:
         data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
         shared = compiled.on(data) if compiled is not None else None
         self.compiled = shared or Compiled(
-            problem.setup, problem.parameters, data, problem.huber_width, problem.nlocal
+            problem.setup, problem.parameters, data, problem.criterion, problem.nlocal
         )
         self.samples = sum(mask.sum(1) for mask in windows.mask)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graftsim.errors import ProblemError
+from graftsim.identify.problem.loss import Squared
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import Compiled, as_data
 
@@ -17,7 +18,7 @@ class Predictive:
     """
 
     def __init__(self, problem: Problem) -> None:
-        if problem.fit_initial:
+        if problem.free_states:
             raise ProblemError(
                 "Data are simulated from known initial states: give initial='measured', or a "
                 "function with fit_initial=False."
@@ -26,9 +27,9 @@ class Predictive:
         if poses:
             raise ProblemError(f"{', '.join(poses)}: a pose is not a vector that noise adds to.")
         self.problem = problem
-        windows = problem.windows(problem.train, problem.horizons[-1])
+        windows = problem.train_windows()
         data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-        self.compiled = Compiled(problem.setup, problem.parameters, data, None, 0)
+        self.compiled = Compiled(problem.setup, problem.parameters, data, Squared(), 0)
 
     def readings(
         self, theta: np.ndarray, rng: np.random.Generator | None = None

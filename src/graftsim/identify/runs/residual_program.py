@@ -21,7 +21,7 @@ _lock = threading.RLock()
 def compile_windows(problem: Problem, windows: Windows) -> Compiled:
     """Residual functions of a set of windows."""
     data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-    return Compiled(problem.setup, problem.parameters, data, problem.huber_width, problem.nlocal)
+    return Compiled(problem.setup, problem.parameters, data, problem.criterion, problem.nlocal)
 
 
 def compiled(problem: Problem, horizon: float, kept: np.ndarray | None = None) -> Compiled:
@@ -33,7 +33,7 @@ def compiled(problem: Problem, horizon: float, kept: np.ndarray | None = None) -
     with _lock:
         found = _programs.setdefault(problem, {})
         if key not in found:
-            windows = problem.windows(problem.train, horizon)
+            windows = problem.train_windows(horizon)
             if kept is not None:
                 windows = windows.only(kept)
             found[key] = compile_windows(problem, windows)

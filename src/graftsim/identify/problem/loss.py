@@ -1,0 +1,74 @@
+"""Losses: how whitened residuals are weighed before they are squared."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from graftsim.errors import ProblemError, suggest
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """A loss rho(r) of whitened residuals r, written as half a square: rho = weighed(r)^2 / 2.
+
+    name, help: for flags and files. gaussian: is it the negative logarithm of a normal density?
+    """
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+    gaussian: ClassVar[bool] = False
+
+    @abstractmethod
+    def weighed(self, r: Float[Array, "*n"]) -> Float[Array, "*n"]:
+        """Residuals whose halved squares are the loss; differentiable."""
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """r^2 / 2."""
+
+    name: ClassVar[str] = "squared"
+    help: ClassVar[str] = "least squares"
+    gaussian: ClassVar[bool] = True
+
+    def weighed(self, r: Float[Array, "*n"]) -> Float[Array, "*n"]:
+        """They are."""
+        return r
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """r^2 / 2 up to a `width` of standard deviations, beyond it linear (Huber 1964)."""
+
+    name: ClassVar[str] = "huber"
+    help: ClassVar[str] = "forgives outliers"
+
+    width: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not self.width > 0:
+            raise ProblemError(f"The width of a Huber loss must be positive, got {self.width}.")
+
+    def weighed(self, r: Float[Array, "*n"]) -> Float[Array, "*n"]:
+        """sqrt(2 k |r| - k^2) with the sign of r beyond the width k."""
+        size, k = jnp.abs(r), self.width
+        outside = size > k
+        root = jnp.sqrt(jnp.where(outside, 2 * k * size - k * k, 1.0))
+        return jnp.where(outside, jnp.sign(r) * root, r)
+
+
+LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber)}
+
+
+def choose_loss(loss: str | Loss) -> Loss:
+    """A loss by its name, or the one given; ProblemError: an unknown name."""
+    if isinstance(loss, Loss):
+        return loss
+    if loss not in LOSSES:
+        raise ProblemError(f"loss '{loss}'. {suggest(loss, LOSSES)}")
+    return LOSSES[loss]()
