@@ -11,6 +11,7 @@ import numpy as np
 from graftsim.cli import inputs, setup
 from graftsim.cli.excite_options import ExciteOptions
 from graftsim.cli.options import TouchOptions, assignments, number
+from graftsim.cli.robot import load_model
 from graftsim.cli.tables import table_of, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator
@@ -27,9 +28,7 @@ def run(options: ExciteOptions) -> int:
     cache_compilations()
     console = terminal(stderr=True)
     simulation = options.simulation
-    model = setup.load_model(
-        options.robot, simulation.base, simulation.repair_inertia, TouchOptions()
-    )
+    model = load_model(options.robot, simulation.base, simulation.repair_inertia, TouchOptions())
     model = setup.set_values(model, assignments(simulation.start, "--start"))
     dt = simulation.dt or DT
     simulator = Simulator(

@@ -12,6 +12,7 @@ from rich.console import Console
 from graftsim.cli import setup
 from graftsim.cli.groups import DataOptions, SimulationOptions
 from graftsim.cli.options import TouchOptions, assignments, number
+from graftsim.cli.robot import load_model
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
 from graftsim.io.logs.read import read_recordings
@@ -36,7 +37,7 @@ def read(
     console: Console,
 ) -> Inputs:
     """Read robot and recordings, and say on the console what is in them."""
-    model = setup.load_model(robot, simulation.base, simulation.repair_inertia, touch)
+    model = load_model(robot, simulation.base, simulation.repair_inertia, touch)
     start = dict(tables.get("start", {})) | assignments(simulation.start, "--start")
     model = setup.set_values(model, start)
     columns = setup.columns_from(data.columns, tables.get("columns"))

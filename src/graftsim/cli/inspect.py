@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graftsim.cli.description import print_description
 from graftsim.cli.options import InspectOptions
-from graftsim.cli.setup import CONTACTS, load_model
+from graftsim.cli.robot import load_model
 from graftsim.cli.tables import table_of, terminal
-from graftsim.engine import Simulator
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit
 from graftsim.model.describe import describe_dict
 from graftsim.model.model import Model
+
+if TYPE_CHECKING:
+    from graftsim.engine import Simulator
 
 
 def run(options: InspectOptions) -> int:
     """Print what is in a robot file."""
     model = load_model(options.robot, options.base, options.repair_inertia, options.touch)
-    law = CONTACTS[options.touch.contact]() if options.touch.contact in CONTACTS else None
-    simulator = Simulator(model, contact=law if model.pair.names else None)
     if options.json:
-        print(json.dumps(_facts(simulator), indent=2))
+        print(json.dumps(_facts(_simulator(model, options)), indent=2))
         return 0
     console = terminal()
     print_description(model, console)
     if options.variables:
         rows = [
             (name, str(shape), info.unit, info.meaning)
-            for name, (shape, info, _) in simulator.variables().items()
+            for name, (shape, info, _) in _simulator(model, options).variables().items()
         ]
         title = "Variables, in the order of computation"
         console.print(table_of(title, ("name", "shape", "unit", "meaning"), rows))
@@ -38,6 +39,15 @@ def run(options: InspectOptions) -> int:
         title = "Parameters that can be fitted"
         console.print(table_of(title, ("selector", "value", "unit", "meaning"), _parameters(model)))
     return 0
+
+
+def _simulator(model: Model, options: InspectOptions) -> Simulator:
+    """A simulator with the law of contact that was asked for, to list its variables."""
+    from graftsim.cli.setup import CONTACTS
+    from graftsim.engine import Simulator
+
+    law = CONTACTS[options.touch.contact]() if options.touch.contact in CONTACTS else None
+    return Simulator(model, contact=law if model.pair.names else None)
 
 
 def _facts(simulator: Simulator) -> dict:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from rich.console import Console
 
-from graftsim.cli.options import TouchOptions, assignments, number
+from graftsim.cli.options import assignments, number
 from graftsim.contact import Complementarity, ContactLaw, LinearComplementarity, SpringDamper
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler
 from graftsim.engine.integrators import Integrator
@@ -17,7 +17,6 @@ from graftsim.errors import ProblemError
 from graftsim.identify.problem.domains import Bounds, Domain, Prior
 from graftsim.identify.problem.parameters import Parameters, Setup, default_domain
 from graftsim.identify.problem.sensors import make_sensors
-from graftsim.io.load import load
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
 
@@ -36,18 +35,6 @@ FIRST_ORDER_STEP = 0.001
 # Without torques the data tell only ratios of masses: the file's values are believed to this share.
 MASS_PRIOR = 0.5
 NOTHING = ("none",)
-
-
-def load_model(path: str, base: str, repair_inertia: bool, touch: TouchOptions) -> Model:
-    """Read a robot file with the options that were given, and only those."""
-    options: dict[str, Any] = {"ground": touch.ground}
-    if touch.self_collision != "auto":
-        options["self_collision"] = touch.self_collision == "on"
-    if base != "auto":
-        options["base"] = base
-    if repair_inertia:
-        options["repair_inertia"] = True
-    return load(path, **options)
 
 
 def contact_law(name: str, model: Model, integrator: str, console: Console) -> ContactLaw | None:

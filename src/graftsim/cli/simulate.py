@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
+from graftsim.cli.robot import load_model
 from graftsim.cli.tables import terminal
 from graftsim.compilation import cache_compilations
 from graftsim.contact import ContactLaw, overlaps
@@ -27,7 +28,7 @@ def run(options: SimulateOptions) -> int:
     """Simulate, and write the motion as a log."""
     cache_compilations()
     console, said = terminal(), terminal(stderr=True)
-    model = setup.load_model(options.robot, options.base, False, options.touch)
+    model = load_model(options.robot, options.base, False, options.touch)
     model = setup.set_values(model, assignments(options.set, "--set"))
     if not options.dt > 0:
         raise ProblemError(f"--dt must be positive, got {options.dt} s.")

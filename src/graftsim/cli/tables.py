@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from graftsim.identify.discover.findings import Discovery
-from graftsim.identify.results.result import Result
+if TYPE_CHECKING:
+    from graftsim.identify.discover.findings import Discovery
+    from graftsim.identify.results.result import Result
 
 # Of tables that do not go to a terminal: wide enough for names to stay in one piece.
 WIDTH = 160
