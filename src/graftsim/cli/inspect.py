@@ -15,6 +15,7 @@ from graftsim.cli.tables import table_of, terminal
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit
 from graftsim.model.describe import describe_dict
 from graftsim.model.model import Model
+from graftsim.selectors import row_name
 
 if TYPE_CHECKING:
     from graftsim.engine import Simulator
@@ -63,4 +64,4 @@ def _parameters(model: Model) -> Iterable[Sequence[str]]:
         values = np.asarray(leaf(model, name))
         for row, label in enumerate(labels(model, info.rows)):
             shown = " ".join(f"{x:.6g}" for x in np.atleast_1d(values[row]))
-            yield f"{name}[{label}]", shown, row_unit(model, name, row), info.meaning
+            yield row_name(name, label), shown, row_unit(model, name, row), info.meaning

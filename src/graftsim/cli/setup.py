@@ -19,6 +19,7 @@ from graftsim.identify.problem.parameters import Parameters, Setup, default_doma
 from graftsim.identify.problem.sensors import make_sensors
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
+from graftsim.selectors import outside, row_name, unquoted
 
 INTEGRATORS: dict[str, type[Integrator]] = {
     "semi_implicit_euler": SemiImplicitEuler,
@@ -86,8 +87,9 @@ def columns_from(items: Sequence[str], table: Mapping[str, Any] | None) -> dict[
     """Column mapping of flags and run file; None when there is none."""
     mapping: dict[str, Any] = dict(table or {})
     for channel, column in assignments(items, "--columns").items():
-        name, sep, unit = column.rpartition(":")
-        mapping[channel] = {"columns": name, "unit": unit} if sep else column
+        *title, last = outside(column, ":")
+        unit = {"unit": last} if title else {}
+        mapping[channel] = {"columns": unquoted(":".join(title) if title else last)} | unit
     return mapping or None
 
 
@@ -134,8 +136,8 @@ def named_free(items: Sequence[str], table: Mapping[str, Any] | None) -> dict[st
         return {}
     free = {name: domain_from(name, value) for name, value in (table or {}).items()}
     for item in items:
-        name, sep, bounds = item.partition("=")
-        free[name] = domain_from(name, bounds if sep else "default")
+        name, *bounds = outside(item, "=")
+        free[name.strip()] = domain_from(name.strip(), "=".join(bounds) if bounds else "default")
     return free
 
 
@@ -149,7 +151,7 @@ def free_from(
     tree = model.tree
     for i, mass in enumerate(np.asarray(model.link.mass)):
         if tree.types[i] != "fixed" and mass > 0:
-            name = f"link.mass[{tree.links[i]}]"
+            name = row_name("link.mass", tree.links[i])
             prior = Prior(float(mass), MASS_PRIOR * float(mass))
             free[name] = Domain(lower=1e-6 * float(mass), prior=prior)
     passive = [
@@ -157,7 +159,7 @@ def free_from(
     ]
     for dof in passive:
         for quantity in ("damping", "friction"):
-            free[f"joint.{quantity}[{dof}]"] = Domain(lower=0.0)
+            free[row_name(f"joint.{quantity}", dof)] = Domain(lower=0.0)
     return free
 
 

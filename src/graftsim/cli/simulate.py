@@ -21,7 +21,7 @@ from graftsim.io.logs.read import read_recording
 from graftsim.io.logs.write import write_csv
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Channel, Recording
-from graftsim.selectors import Selector
+from graftsim.selectors import Selector, row_name
 
 
 def run(options: SimulateOptions) -> int:
@@ -134,19 +134,22 @@ def _recording(
         if kind.nq == kind.nv:
             for q_row, v_row in zip(tree.q_index[i], tree.v_index[i], strict=True):
                 unit = tree.dof_units[v_row]
-                add(f"joint.q[{tree.dofs[v_row]}]", noisy(q[:, q_row]), unit)
-                add(f"joint.qd[{tree.dofs[v_row]}]", noisy(qd[:, v_row]), f"{unit}/s")
+                add(row_name("joint.q", tree.dofs[v_row]), noisy(q[:, q_row]), unit)
+                add(row_name("joint.qd", tree.dofs[v_row]), noisy(qd[:, v_row]), f"{unit}/s")
         elif kind.name == "free":
-            add(f"link.pose[{tree.links[i]}]", q[:, tree.q_index[i]], "m, 1")
+            add(row_name("link.pose", tree.links[i]), q[:, tree.q_index[i]], "m, 1")
     if not channels:
         raise ProblemError("This robot has no joint whose motion a log can hold.")
     for i, name in enumerate(model.actuator.names):
-        add(f"control[{name}]", held(np.asarray(controls)[:, i]), "SI")
+        add(row_name("control", name), held(np.asarray(controls)[:, i]), "SI")
     variables = simulator.variables() if trajectory.recorded else {}
     for text, values in trajectory.recorded.items():
         chosen = Selector.parse(text)
         labels = variables[chosen.name][2]
         for k, row in enumerate(chosen.rows(labels)):
-            # Brackets inside a label would not read back.
-            add(f"signal[{chosen.name}:{labels[row]}]", held(np.asarray(values)[:, k]), "SI")
+            add(
+                row_name("signal", f"{chosen.name}:{labels[row]}"),
+                held(np.asarray(values)[:, k]),
+                "SI",
+            )
     return Recording(channels, "simulated")

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from graftsim.selectors import with_row
+
 if TYPE_CHECKING:
     from graftsim.identify.discover.findings import Discovery
     from graftsim.identify.results.result import Result
@@ -103,10 +105,10 @@ def _print_grafts(result: Result, console: Console) -> None:
                 given, value = float(g.output_rms[r, m]), float(g.value_rms[r, m])
                 size = given if g.mode == "scale" else given / value if value > 0 else math.nan
                 order = sorted(range(len(g.columns)), key=lambda k: -g.reach[r, m, k])
-                own = [c.replace("[*]", f"[{row}]") if row else c for c in g.columns]
+                own = [with_row(c, row) for c in g.columns]
                 reach = ", ".join(f"{own[k]} {g.reach[r, m, k]:.2g}" for k in order[:3])
                 share = f"{100 * size:.3g} %" if math.isfinite(size) else "-"
-                name = output.replace("[*]", f"[{row}]") if row else output
+                name = with_row(output, row)
                 unit = g.output_units[m] if g.output_units[m] != "1" else ""
                 rows.append((g.label, name, f"{given:.3g}", share, unit, reach))
     if rows:

@@ -25,6 +25,7 @@ from graftsim.identify.results.verdicts import ON_BOUND, WITHOUT_EFFECT
 from graftsim.model import checks
 from graftsim.model.model import Model
 from graftsim.optim.least_squares import Bounded, LevenbergMarquardt, Point, levenberg_marquardt
+from graftsim.selectors import row_name
 
 # Iterations for the initial states of windows that the fit has not seen.
 LOCAL_ITERATIONS = 15
@@ -305,7 +306,7 @@ def _replays(
         measured = None
         if not unmeasured(problem.simulator.model, recording) and tree.nq == tree.nv:
             at = windows.start[w] + time
-            columns = [recording[f"joint.q[{d}]"] for d in tree.dofs]
+            columns = [recording[row_name("joint.q", d)] for d in tree.dofs]
             measured = np.stack([np.interp(at, c.time, c.values[:, 0]) for c in columns], -1)
         kind = "held out" if is_held[w] else "fitted"
         name = f"{windows.recording[w]} at {windows.start[w]:.2f} s ({kind})"
@@ -394,7 +395,7 @@ def _impossible(model: Model) -> list[str]:
             checks.body(float(mass[i]), inertia[i], name)
         except ModelError as error:
             said.append(
-                f"{error} Free link.inertial[{name}], which stays possible, or tie components: "
-                f"'link.inertia[{name}].xx,yy' shared."
+                f"{error} Free {row_name('link.inertial', name)}, which stays possible, or tie "
+                f"components: '{row_name('link.inertia', name)}.xx,yy' shared."
             )
     return said

@@ -28,6 +28,7 @@ from graftsim.identify.problem.windows import (
 )
 from graftsim.optim.least_squares import Bounded
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
+from graftsim.recordings.channels import spelling
 from graftsim.recordings.recording import Recording
 
 MAX_WINDOWS = 200
@@ -97,7 +98,7 @@ class Problem:
         nothing = free is None
         if not isinstance(free, Mapping):
             free = {text: default_domain(text) for text in free or ()}
-        self.sigma = self._noise(dict(noise or {}))
+        self.sigma = self._noise({spelling(k): v for k, v in (noise or {}).items()})
 
         if loss == "one_step":
             sample = max(self._interval(), self.dt)
@@ -296,6 +297,10 @@ def _channels(
     recorded = dict.fromkeys(n for r in recordings for n in r.names)
     driving = control_channels(simulator.model, recordings)
     if sensors is not None:
+        if isinstance(sensors, Mapping):
+            sensors = {spelling(name): options for name, options in sensors.items()}
+        else:
+            sensors = [spelling(name) for name in sensors]
         for name in sensors:
             if name not in recorded:
                 raise ProblemError(f"Sensor {name} is not recorded. {suggest(name, recorded)}")
