@@ -1,8 +1,9 @@
 """The one vocabulary: `family.quantity[rows]`, for what to fit, record, graft and report.
 
-Rows are shell patterns, several separated by commas. A name that holds one of `, = [ ] * ?` or a
-quotation mark stands in quotes, `joint.damping["left, knee"]`, where it is taken as it is; in them
-a backslash stands before a quotation mark or a backslash. What is printed can be typed back.
+Rows are shell patterns, several separated by commas. A name that holds one of `, = [ ] * ?` or
+begins with a quotation mark stands in quotes, `joint.damping["left, knee"]`, where it is taken as
+it is; in them a backslash stands before a quotation mark or a backslash. What is printed can be
+typed back.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from graftsim.errors import VariableError, suggest
 QUOTES = ('"', "'")
 _NAME = re.compile(r"\w+\.\w+")
 # Of these each has a meaning of its own somewhere in selectors, flags and run files.
-_SPECIAL = {*",=[]*?\\", *QUOTES}
+_SPECIAL = set(",=[]*?")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Selector:
                 return Selector(name, pattern)
         hint = ""
         if bracket and _NAME.fullmatch(name):
-            hint = f' A name that holds , = [ ] or quotes stands in quotes: {name}["a[1], b"].'
+            hint = f' A name that holds one of , = [ ] stands in quotes: {name}["a[1], b"].'
         raise VariableError(
             f"'{text}' is not of the form family.quantity[rows], such as joint.damping[elbow], "
             f"link.mass[*] or state.q.{hint}"
@@ -89,7 +90,8 @@ def with_row(text: str, label: str) -> str:
 
 def quoted(label: str) -> str:
     """A label as it stands in brackets or before `=`: in quotes where it needs them."""
-    if label and label == label.strip() and not _SPECIAL & set(label):
+    plain = not _SPECIAL & set(label) and not label.startswith(QUOTES)
+    if plain and label and label == label.strip():
         return label
     return '"' + label.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
