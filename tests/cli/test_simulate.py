@@ -39,7 +39,7 @@ def test_initial_state_values_and_variables(cli, place, tmp_path):
         out,
     )
     assert code == 0
-    assert "joint.q[shoulder]" in said, "labels are not swallowed as markup"
+    assert "shoulder, elbow" in said and "joint.tau_damping:elbow" in said
     recording = gs.read_recording(out)
     assert recording["joint.q[shoulder]"].values[0, 0] == 0.3
     assert recording["joint.qd[elbow]"].values[0, 0] == 2.0
@@ -130,8 +130,7 @@ def test_names_of_any_letters_go_through_simulation_log_and_fit(cli, place, tmp_
         "--record", 'joint.tau_passive["a,b"]',
     )  # fmt: skip
     assert code == 0, err
-    assert 'joint.q["a,b"]' in said
-    assert 'joint.q["k[1]=x"]' in said
+    assert '"a,b", "k[1]=x"' in said
     code, said, err = cli(
         "fit", robot, log, "--free", 'joint.damping["k[1]=x"]=0:1', "--sensors", 'joint.q["a,b"]',
         "joint.q['k[1]=x']", "--noise", 'joint.q["k[1]=x"]=0.001', "--horizon", "0.25",

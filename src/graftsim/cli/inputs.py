@@ -13,6 +13,7 @@ from graftsim.cli import setup
 from graftsim.cli.groups import DataOptions, SimulationOptions
 from graftsim.cli.options import TouchOptions, assignments, number
 from graftsim.cli.robot import load_model
+from graftsim.cli.tables import print_recordings
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
 from graftsim.io.logs.read import read_recordings
@@ -46,9 +47,8 @@ def read(
     if data.heldout:
         heldout = read_recordings(data.heldout, columns, missing=data.missing)
     console.print(f"{model}", soft_wrap=True)
-    for recording in (*recordings, *heldout):
-        summary = f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}"
-        console.print(summary, soft_wrap=True)
+    print_recordings(recordings, console)
+    print_recordings(heldout, console, "held out: ")
     law = setup.contact_law(touch.contact, model, simulation.integrator, console)
     dt = simulation.dt or setup.default_dt(recordings)
     simulator = Simulator(

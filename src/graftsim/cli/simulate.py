@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
 from graftsim.cli.robot import load_model
-from graftsim.cli.tables import terminal
+from graftsim.cli.tables import print_recordings, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.contact import ContactLaw, overlaps
 from graftsim.engine import Simulator, Trajectory
@@ -54,8 +54,8 @@ def run(options: SimulateOptions) -> int:
     _finite(trajectory)
     recording = _recording(simulator, trajectory, controls, options.noise, options.seed)
     write_csv(recording, options.out)
-    summary = f"{options.out}: {steps} steps of {options.dt} s, {', '.join(recording)}"
-    console.print(summary, soft_wrap=True)
+    console.print(f"{options.out}: {steps} steps of {options.dt} s", soft_wrap=True)
+    print_recordings([recording], console)
     if options.view is not None:
         from graftsim.viewer.replay import replay_html
 
