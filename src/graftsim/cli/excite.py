@@ -18,6 +18,7 @@ from graftsim.engine import Simulator
 from graftsim.errors import FileError
 from graftsim.identify.experiment.excite import Excitation, excite
 from graftsim.io.logs.write import write_csv
+from graftsim.viewer.files import check_file
 
 # Step of the plan where none is given (s).
 DT = 0.005
@@ -27,6 +28,7 @@ def run(options: ExciteOptions) -> int:
     """Plan, write the log, and say what it would teach."""
     cache_compilations()
     console = terminal(stderr=True)
+    check_file(options.out)
     simulation = options.simulation
     model = load_model(options.robot, simulation.base, simulation.repair_inertia, TouchOptions())
     model = setup.set_values(model, assignments(simulation.start, "--start"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from graftsim.cli import inputs, setup
+from graftsim.cli import inputs, reports, setup
 from graftsim.cli.fit_options import FitOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.pools import pool_of
@@ -34,11 +34,13 @@ from graftsim.identify import (
     SparseGroupLasso,
     fit,
 )
-from graftsim.identify.evidence.certainty import check_names
-from graftsim.identify.evidence.landscape import landscape
+from graftsim.identify.evidence.bootstrap import draw_weights
+from graftsim.identify.evidence.certainty import FAILURES, check_names
+from graftsim.identify.evidence.landscape import landscape, landscape_box
 from graftsim.identify.fit.fit import choose_solver, stages_of, tasks_of
 from graftsim.identify.fit.global_search import Search
-from graftsim.report import write_report
+from graftsim.identify.problem.parameters import search_box
+from graftsim.report import check_report
 
 SEARCHES: dict[str, Search | Automatic | None] = {
     "none": None,
@@ -55,6 +57,7 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
     """Fit, print the table, write the report; 1 when the solver did not converge."""
     cache_compilations()
     console = terminal(stderr=True, quiet=options.quiet)
+    check_report(options.out)
     with inputs.shown_warnings(console):
         problem = _problem(options, tables, console)
     with inputs.shown_warnings(console):
@@ -63,9 +66,9 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
         print(json.dumps(result.as_json()))
     else:
         print_result(result, terminal(quiet=options.quiet))
-    console.print(f"report: {Path(options.out) / 'report.html'}", soft_wrap=True)
+    written = reports.write(result, options.out, console)
     sys.stdout.flush()
-    return 0 if result.outcome == "converged" else 1
+    return 0 if written and result.outcome == "converged" else 1
 
 
 def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -> Problem:
@@ -99,19 +102,11 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
 
 
 def _fit(options: FitOptions, problem: Problem, console: Console, command: str) -> Result:
-    """Run the solver under a progress bar, and write the report."""
+    """Run the solver under a progress bar, after all that can be checked without a simulation."""
     checkpoint = Path(options.out) / "checkpoint.npz"
     sparsity = options.networks.sparsity
     sure = options.certainty
-    if sure.landscape and len(sure.landscape) != 2:
-        raise ProblemError(f"--landscape takes two parameters, got {len(sure.landscape)}.")
-    check_names(problem, sure.profile)
-    check_names(problem, sure.landscape, "landscape")
-    if sure.bootstrap < 0:
-        raise ProblemError(f"--bootstrap must not be negative, got {sure.bootstrap}.")
-    resample = None
-    if sure.bootstrap:
-        resample = Bootstrap(sure.bootstrap, sure.bootstrap_by, options.solver.seed)
+    resample = _evidence(options, problem)
     search = SEARCHES[options.solver.search]
     spread = options.solver.workers or options.solver.cluster
     if search is None and resample is None and spread:
@@ -123,6 +118,8 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     solver = choose_solver(options.solver.solver, problem, penalty)
     if search is not None:
         search = _sized(replace(search, seed=options.solver.seed), options.solver.starts)
+        if not isinstance(search, Automatic):
+            search_box(problem.parameters)
     bar = FitProgress(console, len(stages_of(problem)), options.solver.iterations)
     with bar, pool_of(options.solver.workers, options.solver.cluster, bar.tasks) as pool:
         if not options.resume:
@@ -146,11 +143,32 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
         )
         if sure.landscape:
             bar.say("drawing the landscape")
-            x, y = sure.landscape
-            result = replace(result, landscape=landscape(problem, x, y, theta=result.theta))
-        bar.say("writing the report")
-        write_report(result, options.out)
+            result = _with_landscape(problem, result, *sure.landscape)
     return result
+
+
+def _evidence(options: FitOptions, problem: Problem) -> Bootstrap | None:
+    """The bootstrap that is asked for; ProblemError: evidence that this problem cannot give."""
+    sure = options.certainty
+    check_names(problem, sure.profile)
+    if sure.landscape:
+        if len(sure.landscape) != 2:
+            raise ProblemError(f"--landscape takes two parameters, got {len(sure.landscape)}.")
+        landscape_box(problem, *sure.landscape)
+    if not sure.bootstrap:
+        return None
+    resample = Bootstrap(sure.bootstrap, sure.bootstrap_by, options.solver.seed)
+    draw_weights(problem.windows(problem.train, problem.horizons[-1]).recording, resample)
+    return resample
+
+
+def _with_landscape(problem: Problem, result: Result, x: str, y: str) -> Result:
+    """The result with the cost over two parameters, or with a warning where that fails."""
+    try:
+        return replace(result, landscape=landscape(problem, x, y, theta=result.theta))
+    except FAILURES as error:
+        said = f"The landscape over {x} and {y} failed: {error}"
+        return replace(result, warnings=(said, *result.warnings))
 
 
 def _sized(search: Search | Automatic, starts: int | None) -> Search | Automatic:

@@ -22,12 +22,18 @@ from graftsim.io.logs.write import write_csv
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import Selector, row_name
+from graftsim.viewer.files import check_file
+from graftsim.viewer.libraries import require
 
 
 def run(options: SimulateOptions) -> int:
     """Simulate, and write the motion as a log."""
     cache_compilations()
     console, said = terminal(), terminal(stderr=True)
+    check_file(options.out)
+    if options.view is not None:
+        check_file(options.view)
+        require("The 3-D replay", "viser")
     model = load_model(options.robot, options.base, False, options.touch)
     model = setup.set_values(model, assignments(options.set, "--set"))
     if not options.dt > 0:

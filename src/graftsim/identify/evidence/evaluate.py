@@ -323,7 +323,7 @@ def warnings(
 ) -> tuple[str, ...]:
     """What a careful engineer would say about this fit, in sentences."""
     info, rows = known.info, known.rows
-    said: list[str] = []
+    said: list[str] = [*known.failed]
     if point.outcome == "iteration limit":
         said.append("The solver reached its limit of iterations before it converged.")
     if point.outcome in ("stalled", "non-finite"):
