@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from graftsim.errors import PrecisionError
@@ -13,7 +12,7 @@ from graftsim.errors import PrecisionError
 
 def default_dtype() -> np.dtype:
     """The float type JAX computes in now: float64 when `jax_enable_x64` is on, else float32."""
-    return np.dtype(jnp.zeros(()).dtype)
+    return np.dtype(jax.dtypes.canonicalize_dtype(np.float64))
 
 
 def resolve_dtype(dtype: Any = None) -> np.dtype:

@@ -49,7 +49,8 @@ def test_what_is_printed(fitted):
     assert "joint.damping[elbow]" in done.stdout
     assert "95 % interval" in done.stdout
     assert "converged" in done.stdout
-    assert "a: 2 s, joint.q[shoulder], joint.qd[shoulder], joint.q[elbow]" in done.stderr
+    assert "a: 2 s" in done.stderr
+    assert all(part in done.stderr for part in ("joint.q", "joint.qd", "shoulder", "elbow"))
     assert f"report: {out / 'report.html'}" in done.stderr
     assert "Traceback" not in done.stderr
 

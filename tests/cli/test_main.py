@@ -11,7 +11,8 @@ from graftsim.cli import main
 RUN = (
     "import sys\nfrom graftsim.cli import main\ncode = None\n"
     "try:\n    code = main({args!r})\nexcept SystemExit as e:\n    code = e.code\n"
-    "print('LOADED', [m for m in ('jax', 'mujoco', 'scipy', 'matplotlib') if m in sys.modules])\n"
+    "heavy = ('jax', 'mujoco', 'scipy', 'matplotlib', 'graftsim.engine', 'graftsim.identify')\n"
+    "print('LOADED', [m for m in heavy if m in sys.modules])\n"
     "sys.exit(code)"
 )
 
@@ -42,6 +43,26 @@ def test_help_and_wrong_flags_load_nothing_heavy(args, code):
     assert done.returncode == code, done.stderr
     assert "LOADED []" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("flags", [[], ["--parameters"]])
+def test_inspect_of_a_urdf_loads_the_array_library_and_no_more(place, flags):
+    """A look at a robot file waits for JAX alone: no solver, no estimation, no MuJoCo."""
+    done = fresh("inspect", str(place / "robot.urdf"), *flags)
+    assert done.returncode == 0, done.stderr
+    assert "LOADED ['jax']" in done.stdout
+
+
+def test_inspect_compiles_no_program(place):
+    """Numbers are read as arrays of NumPy: slices of JAX arrays are compiled, 20 ms each."""
+    code = (
+        "import jax\njax.config.update('jax_log_compiles', True)\n"
+        "from graftsim.cli import main\nimport sys\n"
+        f"sys.exit(main(['inspect', {str(place / 'robot.urdf')!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Compiling" not in done.stderr
 
 
 def test_computes_in_float64_as_a_program(place):

@@ -1,5 +1,7 @@
 """`graftsim simulate`: a motion as a log, with options as flags."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,7 @@ def test_initial_state_values_and_variables(cli, place, tmp_path):
         out,
     )
     assert code == 0
-    assert "joint.q[shoulder]" in said, "labels are not swallowed as markup"
+    assert "shoulder, elbow" in said and "joint.tau_damping:elbow" in said
     recording = gs.read_recording(out)
     assert recording["joint.q[shoulder]"].values[0, 0] == 0.3
     assert recording["joint.qd[elbow]"].values[0, 0] == 2.0
@@ -114,3 +116,28 @@ def test_wrong_use_is_one_message(cli, place, tmp_path, monkeypatch, flags, part
     for part in parts:
         assert part in err
     assert list(tmp_path.glob("*.csv")) == []
+
+
+def test_names_of_any_letters_go_through_simulation_log_and_fit(cli, place, tmp_path):
+    """Joints called `a,b` and `k[1]=x` are moved, logged, read, freed and reported as such."""
+    text = (place / "robot.urdf").read_text()
+    text = text.replace("shoulder", "a,b").replace("elbow", "k[1]=x")
+    (tmp_path / "robot.urdf").write_text(text)
+    robot, log, out = (tmp_path / x for x in ("robot.urdf", "log.csv", "out"))
+    code, said, err = cli(
+        "simulate", robot, "--seconds", "2", "--dt", "0.01", "--q", '"a,b"=1.0', '"k[1]=x"=0.5',
+        "--set", 'joint.damping["k[1]=x"]=0.2', "--noise", "0.001", "--out", log,
+        "--record", 'joint.tau_passive["a,b"]',
+    )  # fmt: skip
+    assert code == 0, err
+    assert '"a,b", "k[1]=x"' in said
+    code, said, err = cli(
+        "fit", robot, log, "--free", 'joint.damping["k[1]=x"]=0:1', "--sensors", 'joint.q["a,b"]',
+        "joint.q['k[1]=x']", "--noise", 'joint.q["k[1]=x"]=0.001', "--horizon", "0.25",
+        "--iterations", "5", "--profile", 'joint.damping["k[1]=x"]', "--out", out, "--json",
+    )  # fmt: skip
+    assert code in (0, 1), err
+    (row,) = json.loads(said)["parameters"]
+    assert row["name"] == 'joint.damping["k[1]=x"]'
+    assert row["low"] < 0.2 < row["high"]
+    assert (out / "report.html").is_file()

@@ -6,9 +6,9 @@ from typing import ClassVar, Self
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import swing
 
 import graftsim as gs
+import swing
 from graftsim.identify.problem.loss import LOSSES
 from graftsim.optim.global_search import Found
 from graftsim.optim.outcome import Outcome

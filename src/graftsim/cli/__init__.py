@@ -1,8 +1,8 @@
 """The command line: `graftsim fit`, `discover`, `inspect`, `simulate`. It computes in float64.
 
 Exit codes: 0 done, a discovery also when nothing is missing; 1 the fit ended without converging
-(its report is written all the same); 2 wrong use or unreadable input, said on standard error; 130
-interrupted.
+(its report is written all the same), or the report could not be written (the numbers are printed
+all the same); 2 wrong use or unreadable input, said on standard error; 130 interrupted.
 """
 
 from __future__ import annotations

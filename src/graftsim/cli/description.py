@@ -79,7 +79,8 @@ def _table(
     if not rows:
         return
     shown = {k: v for k, v in columns.items() if any(r[k] not in (None, 0.0, []) for r in rows)}
-    table = Table(title=Text(title, "bold"), title_justify="left")
+    console.print(Text(title, "bold"))  # a table's own title is broken at the table's width
+    table = Table()
     for key, heading in shown.items():
         numeric = any(isinstance(r[key], int | float) for r in rows)
         table.add_column(Text(heading), justify="right" if numeric else "left")

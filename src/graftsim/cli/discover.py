@@ -7,10 +7,9 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from graftsim.cli import inputs, setup
+from graftsim.cli import inputs, reports, setup
 from graftsim.cli.discover_options import DiscoverOptions
 from graftsim.cli.grafts import candidates_from
 from graftsim.cli.progress import LineProgress
@@ -19,13 +18,14 @@ from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
 from graftsim.graft import MLP
 from graftsim.identify import Criteria, discover
-from graftsim.report import write_report
+from graftsim.report import check_report
 
 
 def run(options: DiscoverOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
     """Discover, print the sentences, write the report; 1 when the last fit is not finite."""
     cache_compilations()
     console = terminal(stderr=True, quiet=options.quiet)
+    check_report(options.out)
     search = options.search
     if not 0 < search.level < 1:
         raise ProblemError(f"--level must be a probability between 0 and 1, got {search.level}.")
@@ -55,14 +55,12 @@ def run(options: DiscoverOptions, tables: Mapping[str, Any], args: Sequence[str]
             initial=search.initial,
             **read.options,
         )
-        progress.say("writing the report")
         command = shlex.join(["graftsim", "discover", *args])
         found = replace(found, result=replace(found.result, command=command))
-        write_report(found, options.out)
     if options.json:
         print(json.dumps(found.as_json()))
     else:
         print_discovery(found, terminal(quiet=options.quiet))
-    console.print(f"report: {Path(options.out) / 'report.html'}", soft_wrap=True)
+    written = reports.write(found, options.out, console)
     sys.stdout.flush()
-    return 1 if found.result.outcome == "non-finite" else 0
+    return 0 if written and found.result.outcome != "non-finite" else 1

@@ -11,6 +11,7 @@ import numpy as np
 from graftsim.cli import inputs, setup
 from graftsim.cli.excite_options import ExciteOptions
 from graftsim.cli.options import TouchOptions, assignments, number
+from graftsim.cli.robot import load_model
 from graftsim.cli.tables import table_of, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator
@@ -18,6 +19,7 @@ from graftsim.errors import FileError
 from graftsim.identify.experiment.excite import Excitation, excite
 from graftsim.io.logs.write import write_csv
 from graftsim.strategies import INTEGRATORS, find
+from graftsim.viewer.files import check_file
 
 # Step of the plan where none is given (s).
 DT = 0.005
@@ -27,10 +29,9 @@ def run(options: ExciteOptions) -> int:
     """Plan, write the log, and say what it would teach."""
     cache_compilations()
     console = terminal(stderr=True)
+    check_file(options.out)
     simulation = options.simulation
-    model = setup.load_model(
-        options.robot, simulation.base, simulation.repair_inertia, TouchOptions()
-    )
+    model = load_model(options.robot, simulation.base, simulation.repair_inertia, TouchOptions())
     model = setup.set_values(model, assignments(simulation.start, "--start"))
     dt = simulation.dt or DT
     simulator = Simulator(

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from graftsim.cli import inputs, setup
+from graftsim.cli import inputs, reports, setup
 from graftsim.cli.fit_options import ONE_STEP, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.pools import pool_of
@@ -22,20 +22,21 @@ from graftsim.cli.tables import print_result, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
 from graftsim.identify import Automatic, Bootstrap, Problem, Result, SparseGroupLasso, fit
-from graftsim.identify.evidence.certainty import check_names
-from graftsim.identify.evidence.landscape import landscape
+from graftsim.identify.evidence.certainty import FAILURES
+from graftsim.identify.evidence.landscape import landscape, landscape_box
 from graftsim.identify.fit.fit import tasks_of
-from graftsim.identify.fit.plan import choose_solver, stages_of
+from graftsim.identify.fit.plan import Plan
 from graftsim.identify.problem.problem import MEASURED, SAMPLE
 from graftsim.optim.global_search import GlobalSearch
 from graftsim.optim.strategies import GLOBAL_SEARCHES
-from graftsim.report import write_report
+from graftsim.report import check_report
 
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
     """Fit, print the table, write the report; 1 when the solver did not converge."""
     cache_compilations()
     console = terminal(stderr=True, quiet=options.quiet)
+    check_report(options.out)
     with inputs.shown_warnings(console):
         problem = _problem(options, tables, console)
     with inputs.shown_warnings(console):
@@ -44,9 +45,9 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
         print(json.dumps(result.as_json()))
     else:
         print_result(result, terminal(quiet=options.quiet))
-    console.print(f"report: {Path(options.out) / 'report.html'}", soft_wrap=True)
+    written = reports.write(result, options.out, console)
     sys.stdout.flush()
-    return 0 if result.outcome == "converged" else 1
+    return 0 if written and result.outcome == "converged" else 1
 
 
 def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -> Problem:
@@ -85,19 +86,11 @@ def _comparison(solver: SolverOptions) -> dict[str, Any]:
 
 
 def _fit(options: FitOptions, problem: Problem, console: Console, command: str) -> Result:
-    """Run the solver under a progress bar, and write the report."""
+    """Run the solver under a progress bar, after all that can be checked without a simulation."""
     checkpoint = Path(options.out) / "checkpoint.npz"
     sparsity = options.networks.sparsity
     sure = options.certainty
-    if sure.landscape and len(sure.landscape) != 2:
-        raise ProblemError(f"--landscape takes two parameters, got {len(sure.landscape)}.")
-    check_names(problem, sure.profile)
-    check_names(problem, sure.landscape, "landscape")
-    if sure.bootstrap < 0:
-        raise ProblemError(f"--bootstrap must not be negative, got {sure.bootstrap}.")
-    resample = None
-    if sure.bootstrap:
-        resample = Bootstrap(sure.bootstrap, sure.bootstrap_by, options.solver.seed)
+    resample = _evidence(options, problem)
     search = _search(options.solver)
     spread = options.solver.workers or options.solver.cluster
     if search is None and resample is None and spread:
@@ -106,8 +99,15 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
             soft_wrap=True,
         )
     penalty = SparseGroupLasso(l1=sparsity) if sparsity else None
-    solver = choose_solver(options.solver.solver, problem, penalty)
-    bar = FitProgress(console, len(stages_of(problem)), options.solver.iterations)
+    plan = Plan.of(
+        problem,
+        local=options.solver.solver,
+        search=None if isinstance(search, Automatic) else search,
+        sparsity=penalty,
+        bootstrap=resample,
+        profiles=sure.profile,
+    )
+    bar = FitProgress(console, len(plan.stages), options.solver.iterations)
     with bar, pool_of(options.solver.workers, options.solver.cluster, bar.tasks) as pool:
         if not options.resume:
             checkpoint.unlink(missing_ok=True)
@@ -118,7 +118,7 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
             bar.say("searching")
         result = fit(
             problem,
-            local=replace(solver, iterations=options.solver.iterations),
+            local=replace(plan.solver, iterations=options.solver.iterations),
             checkpoint=checkpoint,
             progress=bar.update,
             sparsity=penalty,
@@ -130,11 +130,29 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
         result = replace(result, command=command)
         if sure.landscape:
             bar.say("drawing the landscape")
-            x, y = sure.landscape
-            result = replace(result, landscape=landscape(problem, x, y, theta=result.theta))
-        bar.say("writing the report")
-        write_report(result, options.out)
+            result = _with_landscape(problem, result, *sure.landscape)
     return result
+
+
+def _evidence(options: FitOptions, problem: Problem) -> Bootstrap | None:
+    """The bootstrap that is asked for; ProblemError: a landscape that this problem cannot give."""
+    sure = options.certainty
+    if sure.landscape:
+        if len(sure.landscape) != 2:
+            raise ProblemError(f"--landscape takes two parameters, got {len(sure.landscape)}.")
+        landscape_box(problem, *sure.landscape)
+    if not sure.bootstrap:
+        return None
+    return Bootstrap(sure.bootstrap, sure.bootstrap_by, options.solver.seed)
+
+
+def _with_landscape(problem: Problem, result: Result, x: str, y: str) -> Result:
+    """The result with the cost over two parameters, or with a warning where that fails."""
+    try:
+        return replace(result, landscape=landscape(problem, x, y, theta=result.theta))
+    except FAILURES as error:
+        said = f"The landscape over {x} and {y} failed: {error}"
+        return replace(result, warnings=(said, *result.warnings))
 
 
 def _search(options: SolverOptions) -> GlobalSearch | Automatic | None:

@@ -114,7 +114,8 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Recordings: CSV, Parquet or NPZ; patterns such as 'logs/*.csv' are expanded."""
     free: Annotated[Strings, shown("SELECTOR[=LOW:HIGH]...")] = ()
     """What to fit: 'joint.damping[*]', with bounds 'link.mass[arm]=0.1:5'; default: link masses
-    (held near the file's values), joint damping and friction; 'none': nothing, for grafts alone."""
+    (held near the file's values), joint damping and friction; 'none': nothing, for grafts alone.
+    Names with , = [ ] in quotes: 'joint.damping["a,b"]=0:1'."""
     out: Annotated[str, shown("FOLDER")] = "fit-out"
     """Folder for report.html, fit.json and the fitted robot; default: fit-out."""
     run: Annotated[str | None, shown("FILE")] = None

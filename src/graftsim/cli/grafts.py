@@ -8,7 +8,7 @@ from typing import Any
 from graftsim.errors import ProblemError, suggest
 from graftsim.graft import MLP, Blueprint, Graft
 from graftsim.graft.blueprint import MODES
-from graftsim.selectors import Selector
+from graftsim.selectors import Selector, outside
 from graftsim.taps import CATALOGUE
 
 KEYS = ("inputs", "hidden", "signs", "mode", "shared", "prior")
@@ -62,8 +62,8 @@ def split(item: str) -> tuple[str, tuple[str, ...]]:
 
     A name on neither side of '=' raises ProblemError.
     """
-    target, *rest = _outside(item, "=")
-    inputs = tuple(x.strip() for x in _outside("=".join(rest), ",")) if rest else ()
+    target, *rest = outside(item, "=")
+    inputs = tuple(x.strip() for x in outside("=".join(rest), ",")) if rest else ()
     if not target.strip() or not all(inputs):
         raise ProblemError(f"'{item}' is not of the form VARIABLE or VARIABLE=INPUT,INPUT,...")
     return target.strip(), inputs
@@ -111,15 +111,3 @@ def _widths(value: Any) -> tuple[int, ...]:
     if isinstance(value, list | tuple) and all(type(x) is int and x > 0 for x in value):
         return tuple(value)
     raise ProblemError(f"hidden: {value!r} must be positive whole numbers, such as 16 16.")
-
-
-def _outside(text: str, mark: str) -> list[str]:
-    """Pieces of a text between marks that stand outside of brackets."""
-    pieces, depth = [""], 0
-    for letter in text:
-        depth += (letter == "[") - (letter == "]")
-        if letter == mark and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
-    return pieces

@@ -12,6 +12,8 @@ from rich.console import Console
 from graftsim.cli import setup
 from graftsim.cli.groups import DataOptions, SimulationOptions
 from graftsim.cli.options import TouchOptions, assignments, number
+from graftsim.cli.robot import load_model
+from graftsim.cli.tables import print_recordings
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
 from graftsim.io.logs.read import read_recordings
@@ -37,7 +39,7 @@ def read(
     console: Console,
 ) -> Inputs:
     """Read robot and recordings, and say on the console what is in them."""
-    model = setup.load_model(robot, simulation.base, simulation.repair_inertia, touch)
+    model = load_model(robot, simulation.base, simulation.repair_inertia, touch)
     start = dict(tables.get("start", {})) | assignments(simulation.start, "--start")
     model = setup.set_values(model, start)
     columns = setup.columns_from(data.columns, tables.get("columns"))
@@ -46,9 +48,8 @@ def read(
     if data.heldout:
         heldout = read_recordings(data.heldout, columns, missing=data.missing)
     console.print(f"{model}", soft_wrap=True)
-    for recording in (*recordings, *heldout):
-        summary = f"{recording.name}: {recording.duration:.4g} s, {', '.join(recording)}"
-        console.print(summary, soft_wrap=True)
+    print_recordings(recordings, console)
+    print_recordings(heldout, console, "held out: ")
     law = setup.contact_law(touch.contact, model, simulation.integrator, console)
     dt = simulation.dt or setup.default_dt(recordings)
     simulator = Simulator(

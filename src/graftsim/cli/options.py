@@ -11,6 +11,7 @@ import tyro
 
 from graftsim.cli.choices import names
 from graftsim.errors import ProblemError
+from graftsim.selectors import outside, unquoted
 from graftsim.strategies import CONTACT_LAWS, INTEGRATORS
 
 Strings = tuple[str, ...]
@@ -97,11 +98,12 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     integrator: IntegratorName = "semi_implicit_euler"
     """rk4 is the most exact for smooth systems; implicit_damping stands any friction."""
     q: Annotated[Strings, shown("JOINT=VALUE...")] = ()
-    """Initial positions (rad, m), 'elbow=0.5'; default: zero."""
+    """Initial positions (rad, m), 'elbow=0.5'; names with , = [ ] in quotes; default: zero."""
     qd: Annotated[Strings, shown("JOINT=VALUE...")] = ()
     """Initial velocities (rad/s, m/s), 'elbow=0.1'; default: at rest."""
     set: Annotated[Strings, shown("SELECTOR=VALUE...")] = ()
-    """Parameter values, 'joint.damping[*]=0.1', instead of the robot file's."""
+    """Parameter values, 'joint.damping[*]=0.1' or 'joint.damping["a,b"]=0.1', instead of the robot
+    file's."""
     controls: Annotated[str | None, shown("LOG")] = None
     """Log with control[...] channels to play; default: no commands."""
     record: Annotated[Strings, shown("VARIABLE...")] = ()
@@ -145,10 +147,14 @@ def assignments(items: Sequence[str], what: str) -> dict[str, str]:
     """`name=value` pairs; ProblemError shows the form."""
     pairs = {}
     for item in items:
-        name, sep, value = item.rpartition("=")
-        if not sep or not name or not value:
-            raise ProblemError(f"{what}: '{item}' is not of the form NAME=VALUE.")
-        pairs[name.strip()] = value.strip()
+        name, *rest = outside(item, "=")
+        value = "=".join(rest).strip()
+        if not name.strip() or not value:
+            raise ProblemError(
+                f"{what}: '{item}' is not of the form NAME=VALUE. A name that holds = or , stands "
+                "in quotes: '\"a=b\"=0.1'."
+            )
+        pairs[unquoted(name)] = value
     return pairs
 
 

@@ -9,15 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from rich.console import Console
 
-from graftsim.cli.options import TouchOptions, assignments, number
+from graftsim.cli.options import assignments, number
 from graftsim.contact import ContactLaw
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.domains import Bounds, Domain, Prior
 from graftsim.identify.problem.parameters import Parameters, Setup, default_domain
 from graftsim.identify.problem.sensors import make_sensors
-from graftsim.io.load import load
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
+from graftsim.selectors import outside, row_name, unquoted
 from graftsim.strategies import CONTACT_LAWS, INTEGRATORS, find
 
 MAX_DT = 0.005
@@ -25,18 +25,6 @@ FIRST_ORDER_STEP = 0.001
 # Without torques the data tell only ratios of masses: the file's values are believed to this share.
 MASS_PRIOR = 0.5
 NOTHING = ("none",)
-
-
-def load_model(path: str, base: str, repair_inertia: bool, touch: TouchOptions) -> Model:
-    """Read a robot file with the options that were given, and only those."""
-    options: dict[str, Any] = {"ground": touch.ground}
-    if touch.self_collision != "auto":
-        options["self_collision"] = touch.self_collision == "on"
-    if base != "auto":
-        options["base"] = base
-    if repair_inertia:
-        options["repair_inertia"] = True
-    return load(path, **options)
 
 
 def contact_law(name: str, model: Model, integrator: str, console: Console) -> ContactLaw | None:
@@ -89,8 +77,9 @@ def columns_from(items: Sequence[str], table: Mapping[str, Any] | None) -> dict[
     """Column mapping of flags and run file; None when there is none."""
     mapping: dict[str, Any] = dict(table or {})
     for channel, column in assignments(items, "--columns").items():
-        name, sep, unit = column.rpartition(":")
-        mapping[channel] = {"columns": name, "unit": unit} if sep else column
+        *title, last = outside(column, ":")
+        unit = {"unit": last} if title else {}
+        mapping[channel] = {"columns": unquoted(":".join(title) if title else last)} | unit
     return mapping or None
 
 
@@ -137,8 +126,8 @@ def named_free(items: Sequence[str], table: Mapping[str, Any] | None) -> dict[st
         return {}
     free = {name: domain_from(name, value) for name, value in (table or {}).items()}
     for item in items:
-        name, sep, bounds = item.partition("=")
-        free[name] = domain_from(name, bounds if sep else "default")
+        name, *bounds = outside(item, "=")
+        free[name.strip()] = domain_from(name.strip(), "=".join(bounds) if bounds else "default")
     return free
 
 
@@ -152,7 +141,7 @@ def free_from(
     tree = model.tree
     for i, mass in enumerate(np.asarray(model.link.mass)):
         if tree.types[i] != "fixed" and mass > 0:
-            name = f"link.mass[{tree.links[i]}]"
+            name = row_name("link.mass", tree.links[i])
             prior = Prior(float(mass), MASS_PRIOR * float(mass))
             free[name] = Domain(lower=1e-6 * float(mass), prior=prior)
     passive = [
@@ -160,7 +149,7 @@ def free_from(
     ]
     for dof in passive:
         for quantity in ("damping", "friction"):
-            free[f"joint.{quantity}[{dof}]"] = Domain(lower=0.0)
+            free[row_name(f"joint.{quantity}", dof)] = Domain(lower=0.0)
     return free
 
 

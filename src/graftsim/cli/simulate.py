@@ -8,7 +8,8 @@ from jaxtyping import Array, Float
 
 from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
-from graftsim.cli.tables import terminal
+from graftsim.cli.robot import load_model
+from graftsim.cli.tables import print_recordings, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.contact import ContactLaw, overlaps
 from graftsim.engine import Simulator, Trajectory
@@ -20,15 +21,21 @@ from graftsim.io.logs.read import read_recording
 from graftsim.io.logs.write import write_csv
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Channel, Recording
-from graftsim.selectors import Selector
+from graftsim.selectors import Selector, row_name
 from graftsim.strategies import INTEGRATORS, find
+from graftsim.viewer.files import check_file
+from graftsim.viewer.libraries import require
 
 
 def run(options: SimulateOptions) -> int:
     """Simulate, and write the motion as a log."""
     cache_compilations()
     console, said = terminal(), terminal(stderr=True)
-    model = setup.load_model(options.robot, options.base, False, options.touch)
+    check_file(options.out)
+    if options.view is not None:
+        check_file(options.view)
+        require("The 3-D replay", "viser")
+    model = load_model(options.robot, options.base, False, options.touch)
     model = setup.set_values(model, assignments(options.set, "--set"))
     if not options.dt > 0:
         raise ProblemError(f"--dt must be positive, got {options.dt} s.")
@@ -54,8 +61,8 @@ def run(options: SimulateOptions) -> int:
     _finite(trajectory)
     recording = _recording(simulator, trajectory, controls, options.noise, options.seed)
     write_csv(recording, options.out)
-    summary = f"{options.out}: {steps} steps of {options.dt} s, {', '.join(recording)}"
-    console.print(summary, soft_wrap=True)
+    console.print(f"{options.out}: {steps} steps of {options.dt} s", soft_wrap=True)
+    print_recordings([recording], console)
     if options.view is not None:
         from graftsim.viewer.replay import replay_html
 
@@ -129,19 +136,22 @@ def _recording(
         if kind.nq == kind.nv:
             for q_row, v_row in zip(tree.q_index[i], tree.v_index[i], strict=True):
                 unit = tree.dof_units[v_row]
-                add(f"joint.q[{tree.dofs[v_row]}]", noisy(q[:, q_row]), unit)
-                add(f"joint.qd[{tree.dofs[v_row]}]", noisy(qd[:, v_row]), f"{unit}/s")
+                add(row_name("joint.q", tree.dofs[v_row]), noisy(q[:, q_row]), unit)
+                add(row_name("joint.qd", tree.dofs[v_row]), noisy(qd[:, v_row]), f"{unit}/s")
         elif kind.name == "free":
-            add(f"link.pose[{tree.links[i]}]", q[:, tree.q_index[i]], "m, 1")
+            add(row_name("link.pose", tree.links[i]), q[:, tree.q_index[i]], "m, 1")
     if not channels:
         raise ProblemError("This robot has no joint whose motion a log can hold.")
     for i, name in enumerate(model.actuator.names):
-        add(f"control[{name}]", held(np.asarray(controls)[:, i]), "SI")
+        add(row_name("control", name), held(np.asarray(controls)[:, i]), "SI")
     variables = simulator.variables() if trajectory.recorded else {}
     for text, values in trajectory.recorded.items():
         chosen = Selector.parse(text)
         labels = variables[chosen.name][2]
         for k, row in enumerate(chosen.rows(labels)):
-            # Brackets inside a label would not read back.
-            add(f"signal[{chosen.name}:{labels[row]}]", held(np.asarray(values)[:, k]), "SI")
+            add(
+                row_name("signal", f"{chosen.name}:{labels[row]}"),
+                held(np.asarray(values)[:, k]),
+                "SI",
+            )
     return Recording(channels, "simulated")

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from graftsim.identify.discover.findings import Discovery
-from graftsim.identify.results.result import Result
+from graftsim.recordings.channels import split_name
+from graftsim.selectors import quoted, with_row
+
+if TYPE_CHECKING:
+    from graftsim.identify.discover.findings import Discovery
+    from graftsim.identify.results.result import Result
+    from graftsim.recordings.recording import Channel, Recording
 
 # Of tables that do not go to a terminal: wide enough for names to stay in one piece.
 WIDTH = 160
+# So many recordings are named, others counted.
+NAMED = 4
 
 
 def terminal(*, stderr: bool = False, quiet: bool = False) -> Console:
@@ -26,7 +34,7 @@ def terminal(*, stderr: bool = False, quiet: bool = False) -> Console:
 
 def table_of(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """A table of text; headings that start with '>' are of numbers and stand on the right."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title or None, title_justify="left")
     for heading in head:
         right = heading.startswith(">")
         table.add_column(heading.lstrip(">"), justify="right" if right else "left", overflow="fold")
@@ -68,6 +76,39 @@ def print_result(result: Result, console: Console) -> None:
     console.print(f"{result.outcome}, {len(result.history)} iterations, {result.seconds:.1f} s")
 
 
+def print_recordings(recordings: Sequence[Recording], console: Console, role: str = "") -> None:
+    """What logs hold: a table for those that have the same channels, a row for each quantity."""
+    alike: dict[tuple[tuple[str, ...], ...], list[Recording]] = {}
+    for recording in recordings:
+        kinds = tuple(_kind(channel) for channel in recording.channels.values())
+        alike.setdefault(kinds, []).append(recording)
+    for kinds, group in alike.items():
+        names = ", ".join(r.name for r in group[:NAMED])
+        more = f" and {len(group) - NAMED} more" if len(group) > NAMED else ""
+        seconds = sum(r.duration for r in group)
+        console.print(f"{role}{names}{more}: {seconds:.4g} s", soft_wrap=True)
+        families: dict[tuple[str, ...], dict[str, list[Channel]]] = {}
+        for k, (*family, label) in enumerate(kinds):
+            same = [list(r.channels.values())[k] for r in group]
+            families.setdefault(tuple(family), {})[label] = same
+        rows = []
+        for (quantity, unit, rate), channels in families.items():
+            every = [c for same in channels.values() for c in same]
+            low = min(float(c.values.min()) for c in every)
+            high = max(float(c.values.max()) for c in every)
+            rows.append((quantity, ", ".join(channels), rate, f"{low:.4g} to {high:.4g}", unit))
+        console.print(table_of("", ("channel", "of", ">rate", ">range", "unit"), rows))
+
+
+def _kind(channel: Channel) -> tuple[str, str, str, str]:
+    """Quantity, unit and rate, which make a row of the table, and label."""
+    parsed = split_name(channel.name)
+    rate = f"{1 / channel.interval:.3g} Hz" if len(channel.time) > 1 else "-"
+    if parsed is None:
+        return channel.name, channel.unit, rate, ""
+    return parsed.quantity, channel.unit, rate, quoted(parsed.label)
+
+
 def print_discovery(found: Discovery, console: Console) -> None:
     """What was found, in words."""
     for sentence in found.sentences():
@@ -101,10 +142,10 @@ def _print_grafts(result: Result, console: Console) -> None:
                 given, value = float(g.output_rms[r, m]), float(g.value_rms[r, m])
                 size = given if g.mode == "scale" else given / value if value > 0 else math.nan
                 order = sorted(range(len(g.columns)), key=lambda k: -g.reach[r, m, k])
-                own = [c.replace("[*]", f"[{row}]") if row else c for c in g.columns]
+                own = [with_row(c, row) for c in g.columns]
                 reach = ", ".join(f"{own[k]} {g.reach[r, m, k]:.2g}" for k in order[:3])
                 share = f"{100 * size:.3g} %" if math.isfinite(size) else "-"
-                name = output.replace("[*]", f"[{row}]") if row else output
+                name = with_row(output, row)
                 unit = g.output_units[m] if g.output_units[m] != "1" else ""
                 rows.append((g.label, name, f"{given:.3g}", share, unit, reach))
     if rows:

@@ -392,7 +392,7 @@ def _resolve(model: Model, text: str) -> tuple[str, Any]:
     names = labels(model, CATALOGUE[chosen.name].rows)
     rows = chosen.rows(names)
     if not rows:
-        raise VariableError(f"'{text}' selects no row. {suggest(chosen.pattern, names)}")
+        raise VariableError(f"'{text}' selects no row. {chosen.nearest(names)}")
     return chosen.name, np.array(rows)
 
 

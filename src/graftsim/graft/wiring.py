@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from graftsim.errors import VariableError, suggest
 from graftsim.model.catalogue import labels
 from graftsim.model.model import Model
-from graftsim.selectors import Selector
+from graftsim.selectors import Selector, row_name
 from graftsim.spatial.rotation import cross, transpose
 from graftsim.spatial.transform import rotate
 from graftsim.taps import CATALOGUE
@@ -169,7 +169,7 @@ def target(shapes: Shapes, text: str) -> tuple[Target, Rows]:
     units = _units(shapes, chosen.name, rows)
     if chosen.pattern is None:
         every = shapes.labels(chosen.name)
-        columns = tuple(f"{chosen.name}[{every[r]}]{n}" for r in rows for n in names)
+        columns = tuple(f"{row_name(chosen.name, every[r])}{n}" for r in rows for n in names)
         made = Target(chosen.name, _table(places.reshape(1, -1)), shape, columns, sum(units, ()))
         return made, Rows("", ())
     shown = chosen.pattern if len(rows) == 1 else "*"
@@ -229,7 +229,7 @@ def source(shapes: Shapes, text: str, rows: Rows) -> Source:
     else:
         own = _rows(shapes, chosen)
         index = [own] * len(rows)
-        columns = tuple(f"{name}[{every[r]}]{n}{suffix}" for r in own for n in names)
+        columns = tuple(f"{row_name(name, every[r])}{n}{suffix}" for r in own for n in names)
         units = sum(_units(shapes, name, own), ())
     places = np.array(index)[..., None] * width + np.arange(width)
     return Source(text, name, previous, _table(places.reshape(len(rows), -1)), columns, units)
@@ -286,12 +286,12 @@ def _rows(shapes: Shapes, chosen: Selector) -> tuple[int, ...]:
     every = shapes.labels(chosen.name)
     rows = chosen.rows(every)
     if not rows:
-        advice, fixed = suggest(chosen.pattern or "", every), shapes.model.frame
-        if CATALOGUE[chosen.name].rows == "link" and chosen.pattern in fixed.names:
-            carrier = fixed.link[fixed.names.index(chosen.pattern)]
+        advice, fixed = chosen.nearest(every), shapes.model.frame
+        if CATALOGUE[chosen.name].rows == "link" and chosen.label in fixed.names:
+            carrier = fixed.link[fixed.names.index(chosen.label)]
             if carrier >= 0:
                 link = shapes.model.tree.links[carrier]
-                advice = f"'{chosen.pattern}' is fixed to '{link}' and moves as one with it."
+                advice = f"'{chosen.label}' is fixed to '{link}' and moves as one with it."
         raise VariableError(f"'{chosen}' selects no row. {advice}")
     return rows
 

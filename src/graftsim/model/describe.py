@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 
 from graftsim.model.contact_counts import SIZES
@@ -23,6 +24,8 @@ def describe_dict(model: Model) -> dict[str, Any]:
     freedom), actuators, shapes, pairs (of shapes that may touch), frames, notes (what was skipped
     or assumed, and why).
     """
+    # Rows are taken from NumPy arrays: each slice of a JAX array is a program to compile.
+    model = jax.tree.map(np.asarray, model)
     t = model.tree
     return {
         "name": model.name,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from graftsim.errors import LogError, suggest
 from graftsim.recordings.units import si_symbol
+from graftsim.selectors import row_name, unquoted
 
 # A dimension per column; several where the log alone cannot tell (a joint turns or slides).
 _Columns = tuple[tuple[str, ...], ...]
@@ -38,7 +39,8 @@ _LAYOUTS: dict[str, tuple[_Columns, ...]] = {
 # An actuator command may be a torque, a current, a duty cycle; any width, any unit.
 _OPEN = ("control", "signal")
 
-_NAME = re.compile(r"(?P<quantity>[a-z_]+(?:\.[a-z_]+)?)\[(?P<label>[^\[\]*?]+)\]")
+_NAME = re.compile(r"(?P<quantity>[a-z_]+(?:\.[a-z_]+)?)\[(?P<label>.+)\]", re.DOTALL)
+_NO_LABEL = set("[]*?")
 _PARTS = {
     "link.pose": ("x", "y", "z", "qw", "qx", "qy", "qz"),
     **dict.fromkeys(
@@ -70,16 +72,28 @@ class ChannelName:
     label: str
 
     def __str__(self) -> str:
-        return f"{self.quantity}[{self.label}]"
+        return row_name(self.quantity, self.label)
 
 
 def split_name(name: str) -> ChannelName | None:
     """Quantity and label of a name of the form `family.quantity[label]`, else None.
 
-    The quantity may be one that is not in the vocabulary.
+    The quantity may be one that is not in the vocabulary. A label that holds brackets or wildcards
+    stands in quotes (`selectors`).
     """
     match = _NAME.fullmatch(name)
-    return ChannelName(match["quantity"], match["label"]) if match else None
+    if match is None:
+        return None
+    label = unquoted(match["label"])
+    if label == match["label"] and _NO_LABEL & set(label):
+        return None
+    return ChannelName(match["quantity"], label)
+
+
+def spelling(name: str) -> str:
+    """The one spelling of a channel name: quotes only where a label needs them."""
+    parsed = split_name(name)
+    return name if parsed is None else str(parsed)
 
 
 def parse_name(name: str) -> ChannelName:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graftsim.errors import LogError, suggest
+from graftsim.recordings.channels import spelling
 
 GAP_FACTOR = 5.0
 """A pause longer than this many median sample intervals is a gap."""
@@ -34,7 +35,7 @@ def _frozen(array: ArrayLike) -> Floats:
 class Channel:
     """Samples of one measured quantity.
 
-    name: `family.quantity[label]`, such as `joint.q[elbow]`.
+    name: `family.quantity[label]`, such as `joint.q[elbow]`, kept with quotes only where needed.
     time: [n] s, strictly increasing. Read-only.
     values: [n, d] in `unit` (SI); a 1-D array is taken as d = 1. Read-only.
     source: where it comes from: a file, or the name of the channel it was derived from.
@@ -53,6 +54,7 @@ class Channel:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", spelling(self.name))
         time, values = _frozen(self.time), _frozen(self.values)
         if values.ndim == 1:
             values = _frozen(values[:, None])
@@ -132,9 +134,10 @@ class Recording:
         if not self.channels:
             raise LogError(f"recording {self.name!r}: there is no channel in it.")
         for key, channel in self.channels.items():
-            if key != channel.name:
+            if spelling(key) != channel.name:
                 raise LogError(f"recording {self.name!r}: key {key!r} holds {channel.name!r}.")
-        object.__setattr__(self, "channels", MappingProxyType(dict(self.channels)))
+        named = {channel.name: channel for channel in self.channels.values()}
+        object.__setattr__(self, "channels", MappingProxyType(named))
         object.__setattr__(self, "notes", tuple(self.notes))
 
     def __reduce__(self) -> tuple[type[Recording], tuple[object, ...]]:
@@ -143,15 +146,16 @@ class Recording:
 
     def __getitem__(self, name: str) -> Channel:
         """The channel of that name. Raises: LogError with the nearest names."""
-        if name not in self.channels:
+        found = self.channels.get(spelling(name))
+        if found is None:
             raise LogError(
                 f"recording {self.name!r}: there is no channel {name!r}. "
                 f"{suggest(name, self.channels)}"
             )
-        return self.channels[name]
+        return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self.channels
+        return isinstance(name, str) and spelling(name) in self.channels
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.channels)

@@ -19,6 +19,7 @@ from graftsim.errors import GraftsimWarning, LogError
 from graftsim.recordings.channels import parse_name, quaternion_columns, split_name
 from graftsim.recordings.filters import Butterworth, Filter, Floats, SavitzkyGolay, filtered
 from graftsim.recordings.recording import GAP_FACTOR, Channel, Recording, seconds
+from graftsim.selectors import row_name
 
 __all__ = [
     "Butterworth",
@@ -227,7 +228,7 @@ def differentiate(channel: Channel, method: Filter, *, name: str | None = None) 
         parsed = split_name(channel.name)
         if parsed is None or parsed.quantity not in _DERIVED:
             raise LogError(f"the derivative of {channel.name} has no usual name; give name='...'.")
-        name = f"{_DERIVED[parsed.quantity]}[{parsed.label}]"
+        name = row_name(_DERIVED[parsed.quantity], parsed.label)
     else:
         parse_name(name)
     unit = " or ".join(_per_second(symbol) for symbol in channel.unit.split(" or "))

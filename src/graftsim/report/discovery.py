@@ -18,6 +18,7 @@ from graftsim.identify.results.result import QUANTILE, Curve
 from graftsim.report import learned, scores
 from graftsim.report.numbers import NONE, decimal, percent, places_for, rounded, unit
 from graftsim.report.words import Headline, headline
+from graftsim.selectors import Selector
 
 STAGES = {
     "start": "as the robot file says",
@@ -71,8 +72,8 @@ def formula_along(found: Discovery, finding: Finding, curve: Curve) -> np.ndarra
     """The closed formula of a finding at the points of a curve [n], other inputs held as there."""
     grafts = found.formula.grafts if found.formula is not None else None
     assert isinstance(grafts, BoundGrafts)
-    variable, row = finding.target.split("[", 1)
-    row = row.removesuffix("]")
+    target = Selector.parse(finding.target)
+    variable, row = target.name, target.label
     at = dict(zip(finding.summary.columns, curve.held, strict=True))
     total = np.zeros(len(curve.x))
     for graft in grafts.grafts:

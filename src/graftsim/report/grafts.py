@@ -11,6 +11,7 @@ from graftsim.identify.results.result import ErrorRow, GraftSummary, Result
 from graftsim.report import learned
 from graftsim.report.numbers import NONE, percent, rounded, times, unit
 from graftsim.report.words import SAME, mean_ratio, ratio
+from graftsim.selectors import with_row
 
 ROWS = 24
 """So many rows a table of a graft shows."""
@@ -104,7 +105,7 @@ def _graft(graft: GraftSummary) -> dict[str, Any]:
     share, rows, inputs = shares(graft), [], []
     for r, row in enumerate(graft.rows):
         for m, output in enumerate(graft.outputs):
-            name, y = learned.named(output, row), unit(graft.output_units[m])
+            name, y = with_row(output, row), unit(graft.output_units[m])
             rms = float(graft.output_rms[r, m])
             value = float(graft.value_rms[r, m])
             rows.append(
@@ -123,7 +124,7 @@ def _graft(graft: GraftSummary) -> dict[str, Any]:
                 inputs.append(
                     {
                         "name": name,
-                        "input": learned.named(column, row),
+                        "input": with_row(column, row),
                         "sensitivity": rounded(float(graft.sensitivity[r, m, k]), 3),
                         "per": f"{y or '1'} per {x}" if x else y or "1",
                         "reach": f"{rounded(reach, 3)} {y}".rstrip(),

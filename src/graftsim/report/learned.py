@@ -10,21 +10,17 @@ import numpy as np
 from graftsim.identify.results.result import Curve, GraftSummary
 from graftsim.report.figures import ACCENT, LINE, WARM, new_figure, plain, to_svg
 from graftsim.report.numbers import rounded, unit
+from graftsim.selectors import with_row
 
 MOST = 12
 """So many figures a section shows."""
-
-
-def named(text: str, row: str) -> str:
-    """A selector with the row of its network in place of the star."""
-    return text.replace("[*]", f"[{row}]") if row else text
 
 
 def figure(curve: Curve, salt: str, formula: np.ndarray | None = None) -> dict[str, str]:
     """Title and SVG of a curve; `formula` [n] is drawn over it, dashed. `salt` is the page's own
     name of the figure, so that no two share an id.
     """
-    title = named(curve.output, curve.row)
+    title = with_row(curve.output, curve.row)
     return {"title": title, "svg": _svg(curve, salt, formula)}
 
 
@@ -69,7 +65,8 @@ def _svg(curve: Curve, salt: str, formula: np.ndarray | None) -> str:
             FuncFormatter(lambda x, _, tiny=tiny: "0" if abs(x) <= tiny else _short(x))
         )
     axes.tick_params(labelsize=8.5)
-    axes.set_xlabel(plain(_with_unit(named(curve.column, curve.row), curve.x_unit)), fontsize=8.5)
+    column = with_row(curve.column, curve.row)
+    axes.set_xlabel(plain(_with_unit(column, curve.x_unit)), fontsize=8.5)
     axes.set_ylabel(plain(unit(curve.y_unit) or "factor"), fontsize=8.5)
     return to_svg(drawn, salt)
 

@@ -8,11 +8,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graftsim.errors import FileError, GraftsimError
+from graftsim.errors import GraftsimError
 from graftsim.identify.discover.findings import Discovery
 from graftsim.identify.results.result import Result
 from graftsim.report.page import Extras, render
-from graftsim.viewer.files import write_atomically
+from graftsim.viewer.files import check_folder, write_atomically
 from graftsim.viewer.libraries import require
 
 if TYPE_CHECKING:
@@ -26,14 +26,13 @@ def write_report(outcome: Result | Discovery, folder: str | Path) -> Path:
     `grafts.safetensors`. The page holds all it shows and asks no network for anything. Each file is
     put in place whole. Without viser the 3-D replay is left out, and the page says so.
 
-    Raises GraftsimError: Matplotlib or Jinja is not installed; FileError: the folder is a file.
+    Raises GraftsimError: as `check_report`. What cannot be expressed or drawn beside the numbers (a
+    robot file, the replay) is left out, and the page says why.
     """
     discovery = outcome if isinstance(outcome, Discovery) else None
     result = outcome.result if isinstance(outcome, Discovery) else outcome
-    require("The report", "matplotlib", "jinja2")
+    check_report(folder)
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise FileError(f"{folder} is a file; a report needs the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(outcome.as_json(), indent=2, allow_nan=False) + "\n"
     write_atomically(folder / "fit.json", text)
@@ -49,6 +48,16 @@ def write_report(outcome: Result | Discovery, folder: str | Path) -> Path:
         weights=weights,
     )
     return write_atomically(folder / "report.html", render(result, extras, discovery))
+
+
+def check_report(folder: str | Path) -> None:
+    """Make sure that a report can be written into a folder, before what it is about is computed.
+
+    Raises GraftsimError: Matplotlib or Jinja is not installed; FileError: the folder is a file,
+    cannot be made or cannot be written into.
+    """
+    require("The report", "matplotlib", "jinja2")
+    check_folder(folder)
 
 
 def _in_place(target: Path, write: Any) -> Any:
@@ -81,8 +90,13 @@ def _write_robot(result: Result, target: Path) -> tuple[list[str], str]:
 
     try:
         return list(_in_place(target, lambda path: write_mjcf(result.model, path)) or ()), ""
-    except GraftsimError as e:
-        return [], f"The robot file could not be written: {e}"
+    except Exception as e:  # of any kind: the numbers took minutes, the page is to have them
+        return [], f"The robot file could not be written: {_said(e)}"
+
+
+def _said(error: Exception) -> str:
+    """The message of an error; its kind too where it was not raised for readers."""
+    return str(error) if isinstance(error, GraftsimError) else f"{type(error).__name__}: {error}"
 
 
 def _replay(result: Result) -> tuple[ReplayPage | None, str]:
@@ -93,8 +107,8 @@ def _replay(result: Result) -> tuple[ReplayPage | None, str]:
 
     try:
         page = replay_page(result.model, result.replays)
-    except GraftsimError as e:
-        return None, f"The 3-D replay was left out. {e}"
+    except Exception as e:  # as above
+        return None, f"The 3-D replay was left out. {_said(e)}"
     if not page.scenes:
         return None, "The simulated motion is not finite, so there is nothing to replay."
     return page, ""

@@ -178,8 +178,8 @@ def test_start_that_turns_nan():
 
 
 @pytest.mark.parametrize("selector", ["joint.limit_stiffness[rod0]", "link.inertia[rod1].zz"])
-def test_parameter_without_effect_is_an_error(selector):
-    """G13: a parameter on which no residual depends is named, others are not."""
+def test_parameter_without_effect_stays_and_is_named(selector):
+    """A parameter on which no residual depends is named and left; the others are fitted."""
     problem = gs.Problem(
         machines.pendulum_start(),
         machines.pendulum_recording(),
@@ -187,13 +187,20 @@ def test_parameter_without_effect_is_an_error(selector):
         growth=(1.0,),
         horizon=0.1,
     )
-    with pytest.raises(gs.ProblemError) as error:
-        gs.fit(problem)
-    assert f"No residual depends on {selector}." in str(error.value)
+    with pytest.warns(
+        gs.GraftsimWarning, match="without effect: no residual depends on it"
+    ) as said:
+        result = gs.fit(problem)
+    assert any(str(w.message).startswith(selector) for w in said)
+    row = {r.name: r for r in result.parameters}[selector]
+    assert row.status == "without effect" and row.value == row.start
+    others = [r for r in result.parameters if r.name != selector]
+    assert {r.status for r in others} == {"identified"}
+    assert all(r.value != r.start for r in others)
 
 
 def test_nothing_to_fit_is_refused_before_anything_runs():
-    """Without free parameters a problem can be posed, to judge by; a fit of it says what to name."""
+    """A problem without free numbers can be posed, to judge by; a fit of it says what to name."""
     posed = gs.Problem(machines.pendulum_start(), machines.pendulum_recording())
     with pytest.raises(gs.ProblemError, match="Nothing is free"):
         gs.fit(posed)

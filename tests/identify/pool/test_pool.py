@@ -14,9 +14,9 @@ import jax
 import machines
 import numpy as np
 import pytest
-import swing
 
 import graftsim as gs
+import swing
 from graftsim.identify.pool.pool import Pool, identity
 from graftsim.identify.pool.workers import cluster_executor, local_executor
 

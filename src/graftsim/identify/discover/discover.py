@@ -30,6 +30,7 @@ from graftsim.identify.results.result import Result
 from graftsim.identify.runs.holdout import Heldout, compare, typical
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.recordings.recording import Recording
+from graftsim.selectors import quoted, row_name
 
 SPEED = Library("linear", "quadratic", "cubic", "coulomb", "stribeck")
 ANGLE = Library("linear", "sine", "cosine", "cubic")
@@ -89,7 +90,7 @@ def discover(
         )
     progress(f"screening {len(problem.parameters.groups)} pairs of variable and input")
     found = screen(
-        problem, criteria, progress, lambda g: f"{targets[g.graft]}[{g.row}] by {g.input}"
+        problem, criteria, progress, lambda g: f"{row_name(targets[g.graft], g.row)} by {g.input}"
     )
     held = found.held
     noise = float(np.exp(np.mean(np.log(np.maximum(held.samples, 1) / 2))))
@@ -151,11 +152,11 @@ def _library(
             v for i, t in enumerate(tree.joint_types) if t.nq == t.nv for v in tree.v_index[i]
         ]
         for unit, library in (("rad", ANGLE), ("m", POSITION)):
-            names = ",".join(tree.dofs[v] for v in single if tree.dof_units[v] == unit)
+            names = ",".join(quoted(tree.dofs[v]) for v in single if tree.dof_units[v] == unit)
             if names:
                 add("joint.tau_passive[*]", (f"joint.q[{names}]",), library)
         add("joint.tau_passive[*]", ("joint.qd",), SPEED)
-        driven = sorted({tree.dofs[d] for d in actuator.dof})
+        driven = sorted({quoted(tree.dofs[d]) for d in actuator.dof})
         if driven:
             names = ",".join(driven)
             add(f"joint.tau_actuator[{names}]", ("joint.tau_actuator[*]",), GAIN)
@@ -193,7 +194,7 @@ def _networks(
         inputs: dict[tuple[str, str], list[Group]] = {}
         for g in groups:
             inputs.setdefault((targets[g.graft], g.row), []).append(g)
-        selectors = {key: f"{key[0]}[{key[1]}]" for key in inputs}
+        selectors = {key: row_name(*key) for key in inputs}
         taken = simulator.grafts.labels if simulator.grafts is not None else ()
         labels = {key: _unused(text, taken) for key, text in selectors.items()}
         blueprint = Blueprint(
@@ -234,7 +235,9 @@ def _networks(
             trial = attempt(rest)
             mean, error = compare(trial[1], cost)
             if mean <= max(error, criteria.share):
-                progress(f"{group.column} is not needed by {targets[group.graft]}[{group.row}]")
+                progress(
+                    f"{group.column} is not needed by {row_name(targets[group.graft], group.row)}"
+                )
                 groups = rest
                 result, cost, labels = trial
     return result, cost, labels, tuple(groups)
@@ -275,7 +278,7 @@ def _findings(
         theta = np.where(np.isin(p.group, numbers), 0.0, formula.theta)
         out.append(
             Finding(
-                target=f"{target}[{row}]",
+                target=row_name(target, row),
                 inputs=tuple(g.input for g in mine),
                 graft=label,
                 summary=summaries[label],

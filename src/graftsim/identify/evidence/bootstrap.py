@@ -66,8 +66,13 @@ class Resampled:
 def draw_weights(names: Sequence[str], options: Bootstrap) -> tuple[np.ndarray, int]:
     """How often each replica draws each window [n, w], of windows of the recordings `names`.
 
-    Raises ProblemError: fewer than two blocks to draw from.
+    Raises ProblemError: fewer than two replicas, or blocks to draw from.
     """
+    if options.replicas < 2:
+        raise ProblemError(
+            f"A bootstrap of {options.replicas} replica has no spread: take at least two, better "
+            "100 or more."
+        )
     if options.by not in ("window", "recording"):
         raise ProblemError(f"bootstrap by '{options.by}': it is by 'window' or 'recording'.")
     if options.by == "window":

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftsim.errors import ProblemError, suggest
+from graftsim.errors import GraftsimError, ProblemError, suggest
 from graftsim.identify.evidence.bootstrap import Bootstrap, Resampled, bootstrap
 from graftsim.identify.evidence.profile_likelihood import Profile, profile
 from graftsim.identify.pool.pool import Pool
@@ -22,6 +22,9 @@ from graftsim.optim.local_solver import Point
 
 # Instead of a name: every parameter that is weak, or not identifiable.
 WEAK = "weak"
+# What evidence may fail of, at numbers or sizes that nobody could know before: errors of ours,
+# singular matrices and empty samples (ValueError), overflows, a sample too large to hold.
+FAILURES = (GraftsimError, ValueError, ArithmeticError, MemoryError)
 
 
 class Certainty(NamedTuple):
@@ -33,6 +36,7 @@ class Certainty(NamedTuple):
     spread: Spread | None
     resampled: Resampled | None
     profiles: tuple[Profile, ...]
+    failed: tuple[str, ...] = ()
 
 
 def certainty(
@@ -43,7 +47,10 @@ def certainty(
     profiled: Sequence[str] = (),
     pool: Pool | None = None,
 ) -> Certainty:
-    """What the windows say about theta at the end of a fit; replicas run on a pool."""
+    """What the windows say about theta at the end of a fit; replicas run on a pool.
+
+    A bootstrap or a profile that fails is a sentence in `failed`: the fit before it took longer.
+    """
     p, theta, windows, compiled = problem.parameters, point.theta, part.windows, part.compiled
     r, J_t, J_l = compiled.jacobian(theta, point.local)
     bounds = problem.bounds_of(theta)
@@ -62,15 +69,21 @@ def certainty(
         point.local, bounds.only(own), np.sqrt(np.diag(info.covariance)[own]), info.variance_ratio,
     )  # fmt: skip
     rows = parameter_rows(problem, theta, info, held, spread)
-    resampled = None
+    resampled, failed = None, []
     if resample is not None:
-        resampled = bootstrap(problem, part, point, resample, pool or Pool())
-        rows = _from_replicas(problem, rows, resampled)
-    profiles = tuple(
-        profile(problem, compiled, point, info.covariance, i, max(info.lack.widened, 1.0))
-        for i in _chosen(problem, rows, profiled)
-    )
-    return Certainty(info, rows, weak, spread, resampled, profiles)
+        try:
+            drawn = bootstrap(problem, part, point, resample, pool or Pool())
+            rows, resampled = _from_replicas(problem, rows, drawn), drawn
+        except FAILURES as error:
+            failed.append(f"The bootstrap failed, intervals are from the covariance: {error}")
+    profiles = []
+    for i in _chosen(problem, rows, profiled):
+        try:
+            widened = max(info.lack.widened, 1.0)
+            profiles.append(profile(problem, compiled, point, info.covariance, i, widened))
+        except FAILURES as error:
+            failed.append(f"The profile of {p.names[i]} failed: {error}")
+    return Certainty(info, rows, weak, spread, resampled, tuple(profiles), tuple(failed))
 
 
 def check_names(problem: Problem, names: Sequence[str], what: str = "profile") -> None:
@@ -94,8 +107,13 @@ def _from_replicas(
 ) -> tuple[ParameterRow, ...]:
     """Rows with the intervals of the replicas, which tell something of parameters on bounds too.
 
-    A refit does not move along what the data do not know, so there its interval only adds.
+    A refit does not move along what the data do not know, so there its interval only adds. Raises
+    ProblemError: fewer than two replicas have ended.
     """
+    if len(resampled.theta) < 2:
+        raise ProblemError(
+            f"{len(resampled.theta)} of {len(resampled.theta) + resampled.lost} replicas ended."
+        )
     std = resampled.std()
     found = []
     physical = np.flatnonzero(problem.parameters.physical).tolist()

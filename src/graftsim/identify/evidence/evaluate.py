@@ -26,6 +26,7 @@ from graftsim.model import checks
 from graftsim.model.model import Model
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.local_solver import Point
+from graftsim.selectors import row_name
 
 # Iterations for the initial states of windows that the fit has not seen.
 LOCAL_ITERATIONS = 15
@@ -294,7 +295,7 @@ def _replays(
         measured = None
         if not unmeasured(problem.simulator.model, recording) and tree.nq == tree.nv:
             at = windows.start[w] + time
-            columns = [recording[f"joint.q[{d}]"] for d in tree.dofs]
+            columns = [recording[row_name("joint.q", d)] for d in tree.dofs]
             measured = np.stack([np.interp(at, c.time, c.values[:, 0]) for c in columns], -1)
         kind = "held out" if is_held[w] else "fitted"
         name = f"{windows.recording[w]} at {windows.start[w]:.2f} s ({kind})"
@@ -311,7 +312,7 @@ def warnings(
 ) -> tuple[str, ...]:
     """What a careful engineer would say about this fit, in sentences."""
     info, rows = known.info, known.rows
-    said: list[str] = []
+    said: list[str] = [*known.failed]
     if point.outcome is not None and point.outcome.advice:
         said.append(point.outcome.advice)
     if not np.isfinite(info.S).all():
@@ -381,7 +382,7 @@ def _impossible(model: Model) -> list[str]:
             checks.body(float(mass[i]), inertia[i], name)
         except ModelError as error:
             said.append(
-                f"{error} Free link.inertial[{name}], which stays possible, or tie components: "
-                f"'link.inertia[{name}].xx,yy' shared."
+                f"{error} Free {row_name('link.inertial', name)}, which stays possible, or tie "
+                f"components: '{row_name('link.inertia', name)}.xx,yy' shared."
             )
     return said

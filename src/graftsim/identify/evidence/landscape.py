@@ -35,17 +35,7 @@ def landscape(
     Raises ProblemError: an unknown name, or a parameter without bounds that starts at zero.
     """
     p = problem.parameters
-    names = list(p.names)
-    for name in (x, y):
-        if name not in names:
-            raise ProblemError(f"landscape over '{name}'. {suggest(name, names)}")
-    i, j = names.index(x), names.index(y)
-    if i == j:
-        raise ProblemError(f"landscape over {x} twice: it takes two parameters.")
-    lower, upper = search_box(problem.parameters)
-    for k in (i, j):
-        if not lower[k] < upper[k]:
-            raise ProblemError(f"A landscape needs bounds for {names[k]}: it starts at zero.")
+    i, j, lower, upper = landscape_box(problem, x, y)
     xs, ys = (np.linspace(lower[k], upper[k], points) for k in (i, j))
     cells = np.tile(p.start if theta is None else theta, (points * points, 1))
     cells[:, i], cells[:, j] = (g.ravel() for g in np.meshgrid(xs, ys))
@@ -60,6 +50,28 @@ def landscape(
         (float(p.start[i]), float(p.start[j])),
         None if theta is None else (float(theta[i]), float(theta[j])),
     )
+
+
+def landscape_box(problem: Problem, x: str, y: str) -> tuple[int, int, np.ndarray, np.ndarray]:
+    """Which parameters a landscape is over, and the ends [p] of their ranges; costs no simulation.
+
+    Raises ProblemError as `landscape`.
+    """
+    names = list(problem.parameters.names)
+    for name in (x, y):
+        if name not in names:
+            raise ProblemError(f"landscape over '{name}'. {suggest(name, names)}")
+    i, j = names.index(x), names.index(y)
+    if i == j:
+        raise ProblemError(f"landscape over {x} twice: it takes two parameters.")
+    lower, upper = search_box(problem.parameters)
+    for k in (i, j):
+        if not lower[k] < upper[k]:
+            raise ProblemError(
+                f"A landscape needs bounds for {names[k]}: it starts at zero. Give them, such as "
+                f"--free '{names[k]}=0:1'."
+            )
+    return i, j, lower, upper
 
 
 def _chunks(cells: np.ndarray) -> list[np.ndarray]:

@@ -25,6 +25,7 @@ from graftsim.identify.problem.residuals import Data
 from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.optim.arrowhead import inverse
 from graftsim.recordings.recording import Channel, Recording
+from graftsim.selectors import row_name
 
 # Before any data a parameter is known to so many times its size (of one that starts at zero: 1).
 UNKNOWN = 10.0
@@ -161,9 +162,10 @@ class _Planner:
         self.windows = max(int(seconds / (self.steps * dt)), 1)
         self.time: Any = dt * np.arange(self.windows * self.steps + 1)
         names = {
-            f"joint.q[{n}]": u for n, u in zip(model.tree.dofs, model.tree.dof_units, strict=True)
+            row_name("joint.q", n): u
+            for n, u in zip(model.tree.dofs, model.tree.dof_units, strict=True)
         }
-        still = names | {f"control[{a}]": "" for a in model.actuator.names}
+        still = names | {row_name("control", a): "" for a in model.actuator.names}
         nothing = np.zeros(len(self.time))
         rest = {name: Channel(name, self.time, nothing, unit) for name, unit in still.items()}
         self.problem = Problem(
@@ -222,7 +224,7 @@ class _Planner:
         p, model = self.problem.parameters, self.simulator.model
         rows = zip(p.names, p.units, p.start, before, after, strict=True)
         channels = [
-            Channel(f"control[{name}]", self.time, u[:, i], "")
+            Channel(row_name("control", name), self.time, u[:, i], "")
             for i, name in enumerate(model.actuator.names)
         ]
         for i, (name, unit) in enumerate(zip(model.tree.dofs, model.tree.dof_units, strict=True)):

@@ -21,6 +21,7 @@ from graftsim.optim.outcome import Outcome
 # Of the file's format: another one is refused.
 VERSION = 3
 _ARRAYS = ("theta", "local", "scale")
+_OPTIONAL = ("alone", "kept", "unused")
 _NUMBERS = ("cost", "damping", "growth", "iteration", "outcome")
 
 
@@ -42,7 +43,7 @@ class Checkpoint:
             return
         point = state.point
         arrays = {k: getattr(point, k) for k in _ARRAYS}
-        arrays |= {"alone": state.alone, "kept": state.kept}
+        arrays |= {k: getattr(state, k) for k in _OPTIONAL}
         facts = {
             "version": VERSION,
             "identity": self.identity,
@@ -83,14 +84,13 @@ class Checkpoint:
             )
         numbers = facts["point"]
         outcome = numbers.pop("outcome")
-        alone, kept = arrays.pop("alone", None), arrays.pop("kept", None)
+        optional = {k: arrays.pop(k, None) for k in _OPTIONAL}
         return FitState(
             point=Point(**arrays, **numbers, outcome=None if outcome is None else Outcome(outcome)),
             stage=facts["stage"],
             begun=True,
-            kept=kept,
-            alone=alone,
             history=tuple(Iteration(**h) for h in facts["history"]),
             tally=Tally(**facts["tally"]),
             searched=facts["searched"],
+            **optional,
         )

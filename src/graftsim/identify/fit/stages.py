@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from graftsim.identify.fit.checkpoint import Checkpoint
+from graftsim.identify.fit.effect import hold, start_with_effect
 from graftsim.identify.fit.plan import Plan, Stage
-from graftsim.identify.fit.start import check_start
+from graftsim.identify.fit.start import resting, simulated
 from graftsim.identify.fit.state import FitState
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Iteration
@@ -72,9 +73,10 @@ def _begun(problem: Problem, plan: Plan, stage: Stage, state: FitState) -> FitSt
     if state.stage > 0 and not stage.physics and state.alone is None:
         state = replace(state, alone=theta if problem.parameters.physical.any() else None)
     if state.stage == 0:
-        part, theta = check_start(problem, part, theta)
-        state = state.with_part(part)
-    point = Point(theta, np.zeros((len(part.windows), problem.nlocal)))
+        part = simulated(problem, part, theta)
+        theta, unused = start_with_effect(part, problem, theta, resting(problem, part))
+        state = replace(state.with_part(part), unused=unused)
+    point = Point(theta, resting(problem, part))
     return replace(state, point=point, begun=True)
 
 
@@ -88,6 +90,8 @@ def solve_without_failures(
     bounds = problem.bounds_of(
         state.theta, physics=stage.physics, sparsity=plan.sparsity, zero=plan.zero
     )
+    if state.unused is not None:
+        bounds = hold(bounds, state.theta, state.unused)
     state = replace(state, point=replace(state.point, outcome=None))
     while True:
         part, tally = state.part, state.tally

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from graftsim.identify.results.result import Iteration
 from graftsim.identify.runs.failures import Part, Tally
@@ -19,7 +19,8 @@ class FitState:
 
     stage: which of the plan. point: where its solver stands; before the stage begins (`begun`),
     only its theta counts. kept: [k] which windows of the stage take part, None for all; part: those
-    windows with their programs, None before the first stage. alone: [p] where the parameters alone
+    windows with their programs, None before the first stage. unused: mask [p] of parameters without
+    effect at the start, which stay there. alone: [p] where the parameters alone
     had ended, once networks are trained. searched: what a search did, in words.
     """
 
@@ -28,6 +29,7 @@ class FitState:
     begun: bool = False
     kept: Int[np.ndarray, " k"] | None = None
     part: Part | None = None
+    unused: Bool[np.ndarray, " p"] | None = None
     alone: Float[np.ndarray, " p"] | None = None
     history: tuple[Iteration, ...] = ()
     tally: Tally = field(default_factory=Tally)

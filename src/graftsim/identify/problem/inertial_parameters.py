@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.errors import ProblemError, suggest
+from graftsim.errors import ProblemError
 from graftsim.model.model import Model
-from graftsim.selectors import Selector
+from graftsim.selectors import Selector, row_name
 from graftsim.spatial import inertia, rotation
 
 Change = Callable[[Model, Float[Array, " n"]], Model]
@@ -22,9 +22,7 @@ Described = tuple[tuple[str, ...], np.ndarray, str, Change]
 def _links(model: Model, selector: Selector, names: tuple[str, ...]) -> tuple[int, ...]:
     rows = selector.rows(names)
     if not rows:
-        raise ProblemError(
-            f"'{selector}' selects nothing. {suggest(selector.pattern or '', names)}"
-        )
+        raise ProblemError(f"'{selector}' selects nothing. {selector.nearest(names)}")
     return rows
 
 
@@ -66,7 +64,7 @@ def link_length(model: Model, selector: Selector) -> Described:
             ),
         )
 
-    return tuple(f"link.length[{tree.links[i]}]" for i in rows), start, "m", change
+    return tuple(row_name("link.length", tree.links[i]) for i in rows), start, "m", change
 
 
 def link_inertial(model: Model, selector: Selector) -> Described:
@@ -87,7 +85,7 @@ def link_inertial(model: Model, selector: Selector) -> Described:
             "link.inertia instead."
         )
     parts = ("log_d1", "log_d2", "log_d3", "log_d4", "s12", "s13", "s23", "t1", "t2", "t3")
-    names = tuple(f"link.inertial[{tree.links[i]}].{p}" for i in rows for p in parts)
+    names = tuple(f"{row_name('link.inertial', tree.links[i])}.{p}" for i in rows for p in parts)
 
     def change(m: Model, x: Array) -> Model:
         mass, com, six = inertia.from_log_cholesky(x.reshape(len(rows), 10))
@@ -114,7 +112,7 @@ def joint_tilt(model: Model, selector: Selector) -> Described:
         turned = rotation.multiply(m.joint.rotation[rows], turn)
         return eqx.tree_at(lambda t: t.joint.rotation, m, m.joint.rotation.at[rows].set(turned))
 
-    labels = tuple(f"joint.tilt[{names[i]}].{c}" for i in rows for c in "xyz")
+    labels = tuple(f"{row_name('joint.tilt', names[i])}.{c}" for i in rows for c in "xyz")
     return labels, np.zeros(3 * len(rows)), "rad", change
 
 

@@ -23,7 +23,7 @@ from graftsim.identify.problem import inertial_parameters
 from graftsim.identify.problem.domains import Domain, Prior, Unbounded
 from graftsim.identify.problem.sensors import Sensors
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit, with_leaf
-from graftsim.selectors import Selector
+from graftsim.selectors import Selector, row_name, with_row
 
 COMPONENTS = {
     3: ("x", "y", "z"),
@@ -33,7 +33,7 @@ COMPONENTS = {
 SENSOR_NUMBERS = ("scale", "offset", "delay")
 # Without bounds a parameter is sought from a fifth of its starting value to five times it.
 _FACTOR = 5.0
-_FORM = re.compile(r"^(?P<selector>[^\]]*(\[[^\]]*\])?)(\.(?P<component>\w+(,\w+)*))?$")
+_COMPONENT = re.compile(r"(?P<selector>.*\])\.(?P<component>\w+(,\w+)*)", re.DOTALL)
 
 
 class Setup(eqx.Module):
@@ -68,7 +68,7 @@ class Group(NamedTuple):
     @property
     def input(self) -> str:
         """The input as a selector with its row named."""
-        return self.column.replace("[*]", f"[{self.row}]") if self.row else self.column
+        return with_row(self.column, self.row)
 
     def __str__(self) -> str:
         return (
@@ -202,7 +202,7 @@ def _block(setup: Setup, text: str, domain: Domain | Custom) -> Block:
         names = tuple(f"{text}[{n}]" for n in custom.names)
         units = (custom.unit,) * len(names)
         return Block(names, np.array(custom.initial, float), custom.domain, units, write)
-    match = _FORM.match(text.strip())
+    match = _COMPONENT.fullmatch(text.strip())
     selector = Selector.parse(match["selector"] if match else text)
     component = match["component"] if match else None
     whole = selector.name in inertial_parameters.COMPOUND or selector.name.split(".")[0] in (
@@ -252,11 +252,9 @@ def _leaf(
     names = labels(model, info.rows)
     rows = selector.rows(names)
     if not rows:
-        raise ProblemError(
-            f"'{selector}' selects nothing. {suggest(selector.pattern or '', names)}"
-        )
+        raise ProblemError(f"'{selector}' selects nothing. {selector.nearest(names)}")
     if array.ndim == 1:
-        index, name_of = [(r,) for r in rows], [f"{selector.name}[{names[r]}]" for r in rows]
+        index, name_of = [(r,) for r in rows], [row_name(selector.name, names[r]) for r in rows]
         if component is not None:
             raise ProblemError(f"{selector.name} has one number a row; leave out '.{component}'.")
     else:
@@ -266,7 +264,7 @@ def _leaf(
             raise ProblemError(f"'{selector}.{component}': the components are {', '.join(parts)}.")
         chosen = [i for i, c in enumerate(parts) if c in wanted]
         index = [(r, i) for r in rows for i in chosen]
-        name_of = [f"{selector.name}[{names[r]}].{parts[i]}" for r, i in index]
+        name_of = [f"{row_name(selector.name, names[r])}.{parts[i]}" for r, i in index]
     at = tuple(np.array(axis) for axis in zip(*index, strict=True))
     start = array[at].astype(float)
     if not np.all(np.isfinite(start)):
@@ -308,9 +306,7 @@ def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
     names = setup.sensors.labels
     rows = selector.rows(names)
     if not rows:
-        raise ProblemError(
-            f"'{selector}' selects no sensor. {suggest(selector.pattern or '', names)}"
-        )
+        raise ProblemError(f"'{selector}' selects no sensor. {selector.nearest(names)}")
     at = np.array(rows)
     start = np.asarray(getattr(setup.sensors, quantity))[at].astype(float)
 
@@ -326,7 +322,7 @@ def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
     if domain.shared:
         return Block((str(selector),), start[:1], domain, units[:1], write)
     return Block(
-        tuple(f"{selector.name}[{names[r]}]" for r in rows),
+        tuple(row_name(selector.name, names[r]) for r in rows),
         start,
         domain,
         units,

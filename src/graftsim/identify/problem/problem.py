@@ -31,6 +31,7 @@ from graftsim.identify.problem.windows import (
 )
 from graftsim.optim.bounded import Bounded
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
+from graftsim.recordings.channels import spelling
 from graftsim.recordings.recording import Recording
 
 # Words for `Problem.horizon` and `Problem.initial`.
@@ -85,6 +86,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recordings", _several(self.recordings))
+        noise = {spelling(channel): std for channel, std in (self.noise or {}).items()}
+        object.__setattr__(self, "noise", noise)
         if not self.given:
             raise ProblemError("There is no recording to fit.")
         _ = self.criterion, self.horizons, self.heldout
@@ -383,6 +386,10 @@ def _channels(
     recorded = dict.fromkeys(n for r in recordings for n in r.names)
     driving = control_channels(simulator.model, recordings)
     if sensors is not None:
+        if isinstance(sensors, Mapping):
+            sensors = {spelling(name): options for name, options in sensors.items()}
+        else:
+            sensors = [spelling(name) for name in sensors]
         for name in sensors:
             if name not in recorded:
                 raise ProblemError(f"Sensor {name} is not recorded. {suggest(name, recorded)}")

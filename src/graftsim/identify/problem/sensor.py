@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.model.model import Model
 from graftsim.recordings.channels import declare
+from graftsim.selectors import row_name
 
 # Classes by the quantity they explain, in the order in which they were defined.
 KINDS: dict[str, type[Sensor]] = {}
@@ -72,7 +73,7 @@ class Sensor(ABC):
     @property
     def channel(self) -> str:
         """Name of the channel it explains."""
-        return f"{self.kind}[{self.label}]"
+        return row_name(self.kind, self.label)
 
     @abstractmethod
     def check(self, model: Model) -> None:

@@ -84,7 +84,7 @@ def _sensor(selector: Selector, given: dict[str, Any]) -> Sensor:
         )
     kind = KINDS[selector.name]
     own = {k: given.pop(k) for k in kind.options if k in given}
-    return kind(selector.pattern or "", **own)
+    return kind(selector.label, **own)
 
 
 def readings(

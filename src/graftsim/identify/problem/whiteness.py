@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import signal, stats
+from scipy.special import chdtrc, ndtr
 
 # False alarms: one in so many fits of a right model.
 LEVEL = 1e-3
@@ -150,9 +150,11 @@ def memory_of(layout: Layout, x: np.ndarray, L: np.ndarray, mask: np.ndarray) ->
 
 def _left(rho: float, L: np.ndarray, mask: np.ndarray) -> tuple[float, float]:
     """Expected sums of squares and of products of neighbours of (1 - H) e, e of unit size."""
+    from scipy.signal import lfilter  # slow to import, needed only here
+
     # R L as a filter that runs forwards and one that runs backwards: windows may be long.
-    forwards = np.asarray(signal.lfilter([1.0], [1.0, -rho], L, axis=1))
-    backwards = np.asarray(signal.lfilter([1.0], [1.0, -rho], L[:, ::-1], axis=1))[:, ::-1]
+    forwards = np.asarray(lfilter([1.0], [1.0, -rho], L, axis=1))
+    backwards = np.asarray(lfilter([1.0], [1.0, -rho], L[:, ::-1], axis=1))[:, ::-1]
     RL = (forwards + backwards - L) * mask[..., None]
     inner = np.einsum("wnrq,wnrp->wqp", L, RL)
     HRH = np.einsum("wnrq,wqp->wnrp", L, inner)
@@ -197,7 +199,7 @@ def judge_residuals(
             z.append(product / np.sqrt(spread))
             if k == 1:
                 first = product / float(lag_products(mask, mask, k).sum())
-        p = float(stats.chi2.sf(np.sum(np.square(z)), len(z))) if z else 1.0
+        p = float(chdtrc(len(z), np.sum(np.square(z)))) if z else 1.0
         memory = Memory(layout, variance, 0.0)
         if p < LEVEL / len(layouts):
             memory = memory_of(layout, x, own, mask)
@@ -207,9 +209,9 @@ def judge_residuals(
     total = max(float(np.count_nonzero(r)), 1.0)
     if loose:
         spread = np.sqrt(2 / freedom + ESTIMATED * loose / total**2)
-        p_size = float(stats.norm.sf((ratio - 1) / spread))
+        p_size = float(ndtr((1 - ratio) / spread))
     else:
-        p_size = float(stats.chi2.sf(ratio * freedom, freedom))
+        p_size = float(chdtrc(freedom, ratio * freedom))
     verdict = _verdict(ratio, p_size, fits)
     return LackOfFit(verdict, float(np.sqrt(ratio)), p_size, tuple(fits)), memories
 

@@ -15,7 +15,9 @@ import numpy as np
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.problem.sensors import Sensors
 from graftsim.model.model import Model
+from graftsim.recordings.channels import parse_name
 from graftsim.recordings.recording import Channel, Recording
+from graftsim.selectors import row_name
 from graftsim.spatial import rotation
 
 # Initial velocities come from a parabola through the samples this close to the window's start.
@@ -69,14 +71,14 @@ def control_channels(model: Model, recordings: Sequence[Recording]) -> tuple[str
     controls = [n for n in names if n.startswith("control[")]
     if controls:
         for name in controls:
-            label = name[len("control[") : -1]
+            label = parse_name(name).label
             if label not in model.actuator.names:
                 known = suggest(label, model.actuator.names)
                 raise ProblemError(f"Channel {name}: no actuator of that name. {known}")
         return tuple(controls)
     torques = [n for n in names if n.startswith("joint.tau[")]
     for name in torques:
-        _torque_actuator(model, name[len("joint.tau[") : -1])
+        _torque_actuator(model, parse_name(name).label)
     return tuple(torques)
 
 
@@ -215,10 +217,10 @@ def _controls(
             continue
         channel = recording[name]
         if name.startswith("control["):
-            column = a.names.index(name[len("control[") : -1])
+            column = a.names.index(parse_name(name).label)
             out[:, column] = _held(channel, t + dt * np.arange(steps + 1))
         else:
-            column = _torque_actuator(model, name[len("joint.tau[") : -1])
+            column = _torque_actuator(model, parse_name(name).label)
             torque = np.interp(begin + dt / 2, channel.time, channel.values[:, 0])
             out[:, column] = torque / float(a.gear[column] * a.gain[column])
     return out
@@ -249,12 +251,13 @@ def measured_state(model: Model, recording: Recording, t: float) -> tuple[np.nda
     for i, kind in enumerate(tree.joint_types):
         for row, v_row in enumerate(tree.v_index[i]):
             label = tree.dofs[v_row]
-            if kind.nq == kind.nv and f"joint.q[{label}]" in recording:
-                value, rate = _local_fit(recording[f"joint.q[{label}]"], t)
+            position, speed = row_name("joint.q", label), row_name("joint.qd", label)
+            if kind.nq == kind.nv and position in recording:
+                value, rate = _local_fit(recording[position], t)
                 q[tree.q_index[i][row]], qd[v_row] = value[0], rate[0]
-            if f"joint.qd[{label}]" in recording:
-                qd[v_row] = _local_fit(recording[f"joint.qd[{label}]"], t)[0][0]
-        name = f"link.pose[{tree.links[i]}]"
+            if speed in recording:
+                qd[v_row] = _local_fit(recording[speed], t)[0][0]
+        name = row_name("link.pose", tree.links[i])
         if kind.name == "free" and name in recording:
             q[tree.q_index[i]], qd[tree.v_index[i]] = _free_state(recording[name], t)
     return q, qd
@@ -265,11 +268,11 @@ def unmeasured(model: Model, recording: Recording) -> list[str]:
     tree = model.tree
     missing = []
     for i, kind in enumerate(tree.joint_types):
-        posed = kind.name == "free" and f"link.pose[{tree.links[i]}]" in recording
+        posed = kind.name == "free" and row_name("link.pose", tree.links[i]) in recording
         missing += [
             tree.dofs[v]
             for v in tree.v_index[i]
-            if not posed and f"joint.q[{tree.dofs[v]}]" not in recording
+            if not posed and row_name("joint.q", tree.dofs[v]) not in recording
         ]
     return missing
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import chdtrc
 
 from graftsim.identify.problem.whiteness import LEVEL
 from graftsim.identify.results.information import positive_inverse
@@ -87,7 +87,7 @@ def _random_effect(
         mean = np.sum(w * alone, 0) / total
         Q = np.sum(w * (alone - mean) ** 2, 0)
         tau2 = np.maximum(0.0, (Q - (count - 1)) / (total - np.sum(w * w, 0) / total))
-        p = stats.chi2.sf(Q, count - 1)
+        p = chdtrc(count - 1, Q)
         own = np.where(w > 0, 1 / (std**2 + tau2), 0.0)
         mean_std = 1 / np.sqrt(own.sum(0))
     known = count >= 2

@@ -17,6 +17,7 @@ from graftsim.io.logs.columns import ColumnSpec
 from graftsim.recordings.channels import parse_name
 from graftsim.recordings.recording import GAP_FACTOR, seconds
 from graftsim.recordings.signals import wrap_jumps
+from graftsim.selectors import row_name
 
 LARGE = 50.0
 """A joint that moves more than this many rad (eight turns) or m is rather in other units."""
@@ -33,7 +34,7 @@ def suspicions(channels: Sequence[Samples]) -> list[str]:
     by_name = {s.channel: s for s in channels}
     for samples in channels:
         name = parse_name(samples.channel)
-        speed = by_name.get(f"joint.qd[{name.label}]")
+        speed = by_name.get(row_name("joint.qd", name.label))
         if name.quantity == "joint.q" and speed is not None and not _wraps(samples):
             found += _derivative(samples, speed)
     return found

@@ -10,7 +10,13 @@ from typing import Any, TypeAlias
 
 from graftsim.errors import LogError, suggest
 from graftsim.io.logs.tables import Table
-from graftsim.recordings.channels import parse_name, part_names, quantities, split_name
+from graftsim.recordings.channels import (
+    parse_name,
+    part_names,
+    quantities,
+    spelling,
+    split_name,
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ ColumnLike: TypeAlias = str | Sequence[str] | ColumnSpec | Mapping[str, Any]
 _FIELDS = tuple(f.name for f in dataclasses.fields(ColumnSpec))
 _CLOCK = re.compile(r"(?:time|timestamp|t)(?:_(?P<unit>s|ms|us|ns))?", re.IGNORECASE)
 _HEADER_UNIT = re.compile(r"(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)")
-_HEADER_PART = re.compile(r"(?P<channel>[a-z_.]+\[[^\[\]]+\])\.(?P<part>\w+)")
+_HEADER_PART = re.compile(r"(?P<channel>[a-z_.]+\[.+\])\.(?P<part>\w+)", re.DOTALL)
 
 
 def spec(value: ColumnLike) -> ColumnSpec:
@@ -146,12 +152,12 @@ def mapped(columns: Mapping[str, ColumnLike], table: Table) -> dict[str, ColumnS
     plan = {}
     for channel, given in columns.items():
         try:
-            parse_name(channel)
+            name = str(parse_name(channel))
             wanted = spec(given)
         except LogError as error:
             raise LogError(f"{table.source}: in `columns`: {error}") from None
-        names = tuple(c for name in wanted.columns for c in table.expand(name))
-        plan[channel] = dataclasses.replace(wanted, columns=names)
+        titles = tuple(c for title in wanted.columns for c in table.expand(title))
+        plan[name] = dataclasses.replace(wanted, columns=titles)
     return plan
 
 
@@ -160,17 +166,20 @@ def from_header(table: Table) -> dict[str, ColumnSpec]:
 
     Raises: LogError when a channel of several columns lacks one, or its units differ.
     """
-    plan = {name: ColumnSpec(cols) for name, cols in table.groups.items() if _is_channel(name)}
+    plan = {
+        spelling(name): ColumnSpec(cols) for name, cols in table.groups.items() if _is_channel(name)
+    }
     parts: dict[str, dict[str, tuple[str, str | None]]] = {}
     for column in table.names:
         with_unit = _HEADER_UNIT.fullmatch(column)
         name, unit = (with_unit["name"], with_unit["unit"]) if with_unit else (column, None)
+        name = spelling(name)
         if _is_channel(name):
             if name in plan:
                 raise LogError(f"{table.at(None, column)}: there are two columns for {name}.")
             plan[name] = ColumnSpec((column,), unit=unit)
         elif (match := _HEADER_PART.fullmatch(name)) and _is_channel(match["channel"]):
-            parts.setdefault(match["channel"], {})[match["part"]] = (column, unit)
+            parts.setdefault(spelling(match["channel"]), {})[match["part"]] = (column, unit)
     for channel, found in parts.items():
         if channel in plan:
             raise LogError(f"{table.source}: {channel} is there both whole and in parts.")

@@ -1,0 +1,21 @@
+"""From options to a model: apart from what fits need, which takes longer to import."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graftsim.cli.options import TouchOptions
+from graftsim.io.load import load
+from graftsim.model.model import Model
+
+
+def load_model(path: str, base: str, repair_inertia: bool, touch: TouchOptions) -> Model:
+    """Read a robot file with the options that were given, and only those."""
+    options: dict[str, Any] = {"ground": touch.ground}
+    if touch.self_collision != "auto":
+        options["self_collision"] = touch.self_collision == "on"
+    if base != "auto":
+        options["base"] = base
+    if repair_inertia:
+        options["repair_inertia"] = True
+    return load(path, **options)
