@@ -12,14 +12,17 @@ import numpy as np
 from jax.extend import core as jex
 
 import graftsim.kernels.rules  # noqa: F401 (registers them)
-from graftsim.kernels.codegen import machine
+from graftsim.kernels.codegen import count, machine
+from graftsim.kernels.codegen.emit import emit
 from graftsim.kernels.codegen.handler import HEAD, handler_text
+from graftsim.kernels.codegen.layout import lay_out
 from graftsim.kernels.codegen.liveness import Live, find_live
-from graftsim.kernels.codegen.llvm import Module
 from graftsim.kernels.codegen.schedule import shorten
 from graftsim.kernels.ir.arrays import SMALL, Pull, Value
-from graftsim.kernels.ir.program import BITS, DTYPES, Buffer, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.statements import Buffer
 from graftsim.kernels.ir.trace import Interpreter, check, trace, type_of
+from graftsim.kernels.ir.types import BITS, DTYPES
 
 
 @dataclass(frozen=True)
@@ -180,29 +183,29 @@ class Function:
         p, extra = self.program(batched, many)
         live = find_live(p)
         shorten(p, live)
-        module = Module(p, lanes_of(p, live), live)
+        layout = lay_out(p, live, lanes_of(p, live))
+        module = emit(p, live, layout)
         inputs = len(self.in_avals) + len(extra)
         text = module.text + handler_text(inputs, len(self.out_avals))
         address, key = machine.assemble(text)
         name = f"graftsim_{key[:32]}"
         _register(name, address)
-        scratch = -(-(module.scratch + 64) // 64) * 64
-        operations = max((c for c in module.count.values()), default=0)
+        scratch = -(-(layout.scratch + 64) // 64) * 64
         read = {
             p.args[n][1].slot
-            for n in module.live.nodes
+            for n in live.nodes
             if p.ops[n] == "load" and p.args[n][1].role == "input"
         }
         used = tuple(k in read for k in range(len(self.in_avals)))
         return Code(
             name,
-            module.lanes if many else 1,
-            tuple(module.sizes),
+            layout.lanes if many else 1,
+            module.sizes,
             scratch,
             tuple(extra),
-            operations,
+            max(count.operations(p, live).values(), default=0),
             used,
-            module.work(),
+            count.work(p, live),
         )
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graftsim.kernels.ir.program import Buffer, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.statements import Buffer
 
 Exploded = np.ndarray
 Index = tuple[int, ...]
@@ -130,7 +131,7 @@ class Arrays:
         uniform = all(p.uniform[n] for n in nodes)
         here = p.region
         deepest = max((p.regions[n] for n in nodes), key=lambda r: r.depth)
-        p.region = p._place(deepest)
+        p.region = p.place(deepest)
         buffer = p.buffer(p.types[nodes[0]], len(nodes), uniform)
         for i, n in enumerate(nodes):
             p.store(buffer, self.index(i), n)

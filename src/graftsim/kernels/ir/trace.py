@@ -18,7 +18,8 @@ from jax.extend.source_info_util import summarize  # pyright: ignore
 
 from graftsim.errors import KernelError
 from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, Pull, Value
-from graftsim.kernels.ir.program import TYPES, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.types import TYPES
 
 Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], Sequence[Value]]
 RULES: dict[str, Rule] = {}

@@ -14,7 +14,7 @@ import numpy as np
 from jax.extend.core import jaxprs_in_params
 
 from graftsim.kernels.ir.arrays import Index, Pull, Value
-from graftsim.kernels.ir.program import Branch, Buffer, Loop
+from graftsim.kernels.ir.statements import Branch, Buffer, Loop
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 from graftsim.kernels.rules.indexing import copy_of
 from graftsim.kernels.rules.reductions import tree

@@ -8,8 +8,8 @@ import jax
 import numpy as np
 
 from graftsim.kernels.ir.arrays import SMALL, Index, Pull, Value
-from graftsim.kernels.ir.program import DTYPES
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.types import DTYPES
 
 
 def pulled(t: Interpreter, result: Pull, sources: list[Value]) -> Value:

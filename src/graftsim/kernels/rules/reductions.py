@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from graftsim.kernels.ir.arrays import Index, Pull, Value
-from graftsim.kernels.ir.program import DTYPES, Loop, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.statements import Loop
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.types import DTYPES
 from graftsim.kernels.rules.elementwise import convert, each, ones
 from graftsim.kernels.rules.wide import mapped, product
 
@@ -110,7 +112,7 @@ _reduction("reduce_max", lambda p, a, b: p.max(a, b), _lowest)
 _reduction("reduce_min", lambda p, a, b: p.min(a, b), _highest)
 _reduction("reduce_and", lambda p, a, b: p.band(a, b), lambda t: True if t == "i1" else ones(t))
 _reduction("reduce_or", lambda p, a, b: p.bor(a, b), lambda _: 0)
-_reduction("reduce_xor", lambda p, a, b: p.bxor(a, b), lambda _: 0)
+_reduction("reduce_xor", lambda p, a, b: p.apply("bxor", a, b), lambda _: 0)
 
 
 def _cumulative(name: str, f: Callable[[Program, int, int], int], start: Callable[[str], Any]):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graftsim.kernels.ir.arrays import EXPLODE, Index, Pull, Value
-from graftsim.kernels.ir.program import DTYPES, Buffer
+from graftsim.kernels.ir.statements import Buffer
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.types import DTYPES
 
 Place = Callable[[Index], int]
 
