@@ -198,6 +198,10 @@ class Arrays:
         buffer.uniform = all(p.uniform[s.value] and p.uniform[s.index] for s in buffer.stores)
         return self.view(buffer, x.shape)
 
+    def readable(self, x: Value) -> Value:
+        """As it is, or in memory if evaluating it again and again would be work."""
+        return self.materialise(x, x.type) if isinstance(x, Pull) and not x.view else x
+
     def view(self, buffer: Buffer, shape: tuple[int, ...], parameter: bool = False) -> Pull:
         """Row-major array over memory."""
         return Pull(

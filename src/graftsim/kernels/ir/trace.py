@@ -1,8 +1,7 @@
 """The front end: JAX traces a function, and its jaxpr is interpreted over scalars.
 
-Each primitive has a rule in one of the modules of `RULES`; loops and branches stay structured
-(`control`), everything else becomes nodes. Custom derivative rules need no care here: JAX has
-applied them before the jaxpr is made.
+Each primitive has a rule (`RULES`); loops and branches stay structured, everything else becomes
+nodes. Custom derivative rules need no care here: JAX has applied them before the jaxpr is made.
 """
 
 from __future__ import annotations
