@@ -18,7 +18,7 @@ from jax.extend.source_info_util import summarize  # pyright: ignore
 from graftsim.errors import KernelError
 from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, Pull, Value
 from graftsim.kernels.ir.program import Program
-from graftsim.kernels.ir.types import TYPES
+from graftsim.kernels.ir.types import DTYPES, TYPES
 
 Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], Sequence[Value]]
 RULES: dict[str, Rule] = {}
@@ -57,9 +57,9 @@ class Interpreter:
         # Lanes that count, inside a branch that only some take.
         self.mask: int | None = None
 
-    def literal(self, value: Any) -> Value:
-        """Value of a constant array."""
-        x = np.asarray(value)
+    def literal(self, value: Any, aval: Any) -> Value:
+        """Value of a constant array, of the type that JAX takes it for: 1.0 may be a float32."""
+        x = np.asarray(value, DTYPES[type_of(aval)])
         # Zeros and ones make code small; other numbers in bulk (weights) would make it large.
         bulk = x.size > 256 and np.isin(x, (0, 1, -1)).mean() < 0.3
         if bulk and self.on_constant is not None:
@@ -75,7 +75,7 @@ class Interpreter:
         uses.update(v for v in jaxpr.outvars if not isinstance(v, jex.Literal))
 
         def read(v: Any) -> Value:
-            return self.literal(v.val) if isinstance(v, jex.Literal) else env[v]
+            return self.literal(v.val, v.aval) if isinstance(v, jex.Literal) else env[v]
 
         env.update(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, args, strict=True))
@@ -101,7 +101,11 @@ class Interpreter:
 
     def closed(self, closed: Any, args: Sequence[Value]) -> list[Value]:
         """Outputs of a closed jaxpr."""
-        return self.run(closed.jaxpr, [self.literal(c) for c in closed.consts], args)
+        return self.run(closed.jaxpr, self.literals(closed.jaxpr, closed.consts), args)
+
+    def literals(self, jaxpr: Any, consts: Sequence[Any]) -> list[Value]:
+        """Values of the constants that a jaxpr is closed over."""
+        return [self.literal(c, v.aval) for c, v in zip(consts, jaxpr.constvars, strict=True)]
 
     def unrolls(self, xs: Sequence[Value], size: int) -> bool:
         """Does an operation on these become straight-line code?"""

@@ -185,7 +185,7 @@ def _combiner(t: Interpreter, params: dict[str, Any]) -> Any:
         return lambda old, new: new
     if len(names) == 1 and names[0] in table:
         return table[names[0]]
-    consts = [t.literal(c) for c in params.get("update_consts", ())]
+    consts = t.literals(closed, params.get("update_consts", ()))
 
     def run(old: int, new: int) -> int:
         scalars = [np.array(n, dtype=np.int64) for n in (old, new)]

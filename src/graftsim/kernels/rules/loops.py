@@ -37,7 +37,7 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     consts = [t.arrays.readable(x) for x in xs[:nc]]
     rows = [t.arrays.readable(x) for x in xs[nc + nk :]]
     in_avals = [v.aval for v in closed.jaxpr.invars]
-    literals = [t.literal(c) for c in closed.consts]
+    literals = t.literals(closed.jaxpr, closed.consts)
 
     def body(carried: list[Value], i: int) -> list[Value]:
         step = []
