@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.errors import KernelError
+from graftsim.kernels import inspection
 from graftsim.kernels.binding import call, thread_count, threads
 from graftsim.kernels.compiled import Function
 
-__all__ = ["CompiledFunction", "KernelError", "compile", "thread_count", "threads"]
+__all__ = ["CompiledFunction", "KernelError", "compile", "show", "thread_count", "threads"]
 
 
 class CompiledFunction:
@@ -69,3 +70,30 @@ def compile(f: Any, *examples: Any, known: Sequence[Any] | None = None) -> Compi
 
     patterns = [None] * len(leaves) if known is None else list(known)
     return CompiledFunction(Function(flat, avals, patterns), tree)
+
+
+def show(
+    f: Any,
+    *args: Any,
+    level: inspection.Level = "program",
+    lanes: bool | Sequence[bool] = False,
+) -> str:
+    """Text of what a function of one simulation is compiled to; nothing is run.
+
+    f: a function, or a kernel made of one. args: as for `compile`. level: "program", one line an
+    operation with its type and the loops around it, or "llvm", what LLVM is given. lanes: False for
+    the code of one simulation; else of many side by side, all arguments different from lane to
+    lane (True) or those for which the sequence says so, as under `jax.vmap`.
+
+    Raises KernelError: a primitive, a type or a level that kernels do not know; `lanes` of another
+    length than the arguments.
+    """
+    kernel = f if isinstance(f, CompiledFunction) else compile(f, *args)
+    own = [lanes] * len(args) if isinstance(lanes, bool) else list(lanes)
+    if len(own) != len(args):
+        raise KernelError(f"lanes says {len(own)} times yes or no, for {len(args)} arguments.")
+    batched = [
+        yes for yes, x in zip(own, args, strict=True) for _ in range(len(jax.tree.leaves(x)))
+    ]
+    names = inspection.names_of(f, args) + inspection.names_of_results(kernel.function)
+    return inspection.text(kernel.function, batched, level, names)

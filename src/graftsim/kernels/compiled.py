@@ -13,9 +13,9 @@ from jax.extend import core as jex
 
 import graftsim.kernels.rules  # noqa: F401 (registers them)
 from graftsim.kernels.codegen import count, machine
-from graftsim.kernels.codegen.emit import emit
+from graftsim.kernels.codegen.emit import Module, emit
 from graftsim.kernels.codegen.handler import HEAD, handler_text
-from graftsim.kernels.codegen.layout import lay_out
+from graftsim.kernels.codegen.layout import Layout, lay_out
 from graftsim.kernels.codegen.liveness import Live, find_live
 from graftsim.kernels.codegen.schedule import shorten
 from graftsim.kernels.ir.arrays import SMALL, Pull, Value
@@ -39,6 +39,18 @@ class Code:
     used: tuple[bool, ...]
     # Operations of a tile, all turns of its loops counted.
     work: int
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function as a program, what of it is needed, where values live, and LLVM's text."""
+
+    program: Program
+    live: Live
+    layout: Layout
+    module: Module
+    # Large constant arrays, which are inputs after the arguments.
+    constants: tuple[np.ndarray, ...]
 
 
 class Function:
@@ -179,13 +191,18 @@ class Function:
         p.root.items.append(p.tile)
         return p, extra
 
-    def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
+    def lower(self, batched: tuple[bool, ...], many: bool) -> Lowered:
+        """All that machine code is made of."""
         p, extra = self.program(batched, many)
         live = find_live(p)
         shorten(p, live)
         layout = lay_out(p, live, lanes_of(p, live))
-        module = emit(p, live, layout)
-        inputs = len(self.in_avals) + len(extra)
+        return Lowered(p, live, layout, emit(p, live, layout), tuple(extra))
+
+    def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
+        lowered = self.lower(batched, many)
+        p, live, layout, module = lowered.program, lowered.live, lowered.layout, lowered.module
+        inputs = len(self.in_avals) + len(lowered.constants)
         text = module.text + handler_text(inputs, len(self.out_avals))
         address, key = machine.assemble(text)
         name = f"graftsim_{key[:32]}"
@@ -202,7 +219,7 @@ class Function:
             layout.lanes if many else 1,
             module.sizes,
             scratch,
-            tuple(extra),
+            lowered.constants,
             max(count.operations(p, live).values(), default=0),
             used,
             count.work(p, live),

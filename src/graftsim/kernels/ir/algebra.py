@@ -177,7 +177,7 @@ class Algebra(ABC):
 
     def abs(self, a: int) -> int:
         """Absolute value."""
-        if self.ops[a] in ("abs", "sqrt") or self.types[a][0] == "u":
+        if self.ops[a] in ("abs", "sqrt"):
             return a
         return self.apply("abs", self.args[a][0] if self.ops[a] == "neg" else a)
 

@@ -92,7 +92,8 @@ _ROWS = (
     Op("xmul", 2, fold=np.multiply, commutative=True, real="fmul"),
     # Functions that the processor has.
     Op("sqrt", 1, fold=np.sqrt, real="@sqrt"),
-    Op("abs", 1, fold=np.abs, real="@fabs", signed="@abs, i1 false"),
+    Op("abs", 1, fold=np.abs, real="@fabs", signed="@abs, i1 false",
+       unsigned="add {t} {a}, {zero}"),
     Op("floor", 1, fold=np.floor, real="@floor"),
     Op("ceil", 1, fold=np.ceil, real="@ceil"),
     Op("trunc", 1, fold=np.trunc, real="@trunc"),

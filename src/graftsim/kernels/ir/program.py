@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from graftsim.kernels.ir import printing
 from graftsim.kernels.ir.algebra import Algebra
 from graftsim.kernels.ir.fold import INT64
 from graftsim.kernels.ir.statements import Buffer, Library, Loop, Region, Store
@@ -38,6 +39,10 @@ class Program(Algebra):
         self.tile = Region(self.root, loop=True)
         self.region = self.tile
         self._constants: dict[tuple[str, Any], int] = {}
+
+    def __str__(self) -> str:
+        """One line an instruction, in the order of evaluation; see `printing`."""
+        return printing.text_of(self)
 
     # -- nodes -------------------------------------------------------------------------------
 
