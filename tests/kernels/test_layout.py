@@ -28,7 +28,7 @@ def spiral(x, a):
 def test_straight_code_lives_in_registers():
     """No slot where no value crosses into another loop."""
     layout = lowered(lambda x, y: jnp.exp(x) * jnp.sin(y) / x, 1.0, 2.0).layout
-    assert layout.slots == {} and layout.work == {} and layout.scratch == 0
+    assert layout.slots == {} and layout.work == () and layout.places() == ({}, 0)
 
 
 def test_what_crosses_into_a_loop_has_a_slot():
@@ -56,14 +56,14 @@ def test_slots_do_not_overlap_and_are_aligned():
         width = np.dtype(np.float64).itemsize * (1 if p.uniform[n] else layout.lanes)
         assert p.types[n] == "f64" and at % width == 0
         spans.append((at, at + width))
-    for number, at in layout.work.items():
-        b = p.buffers[number]
+    places, scratch = layout.places()
+    for b, at in places.items():
         assert at % 64 == 0
         spans.append((at, at + 8 * b.size * (1 if b.uniform else layout.lanes)))
     assert layout.slots and layout.work
     spans.sort()
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
-    assert spans[-1][1] == layout.scratch
+    assert spans[-1][1] == scratch
 
 
 @pytest.mark.parametrize(("quotients", "divisions"), [(1, 1), (3, 1)])

@@ -17,8 +17,17 @@ from graftsim.errors import KernelError
 from graftsim.kernels import inspection
 from graftsim.kernels.binding import call, thread_count, threads
 from graftsim.kernels.compiled import Function
+from graftsim.kernels.ir.sizes import LEAST
 
-__all__ = ["CompiledFunction", "KernelError", "compile", "show", "thread_count", "threads"]
+__all__ = [
+    "CompiledFunction",
+    "KernelError",
+    "compile",
+    "length",
+    "show",
+    "thread_count",
+    "threads",
+]
 
 
 class CompiledFunction:
@@ -26,6 +35,8 @@ class CompiledFunction:
 
     def __init__(self, function: Function, tree: Any) -> None:
         self.function, self.tree = function, tree
+        # The function whose signature it has.
+        self.__wrapped__: Any = None
         self._run = jax.jit(self._evaluate)
 
     def _evaluate(self, *args: Any) -> Any:
@@ -34,12 +45,6 @@ class CompiledFunction:
             raise KernelError(f"The kernel was compiled for arguments {self.tree}, got {tree}.")
         avals = self.function.in_avals
         leaves = [jnp.asarray(x, a.dtype) for x, a in zip(leaves, avals, strict=True)]
-        for x, a in zip(leaves, avals, strict=True):
-            if x.shape != a.shape:
-                raise KernelError(
-                    f"The kernel was compiled for an argument of shape {a.shape}, got {x.shape}. "
-                    "It is a function of one simulation: jax.vmap it over many."
-                )
         return jax.tree.unflatten(self.function.out_tree, call(self.function, leaves))
 
     def __call__(self, *args: Any) -> Any:
@@ -53,11 +58,24 @@ class CompiledFunction:
         return self.function.code(batched, True).operations
 
 
+def length() -> Any:
+    """A length, two or more, that arguments of a kernel have in common and each call gives.
+
+    It stands in the shape of an example for `compile`, as `jax.ShapeDtypeStruct((n, 3), float)`,
+    and so may n + 1 or 2 n. Loops over such arrays are compiled once for all lengths.
+    """
+    from jax import export
+
+    (n,) = export.symbolic_shape("n", constraints=[f"n >= {LEAST}"])
+    return n
+
+
 def compile(f: Any, *examples: Any, known: Sequence[Any] | None = None) -> CompiledFunction:
     """Kernel of a function of one simulation.
 
-    examples: arguments (any pytrees of arrays) that give shapes and types. known: as the
-    arguments, with the numbers that will always be the same, NaN where they are not.
+    examples: arguments (any pytrees of arrays) that give shapes and types; see `length` for those
+    of any length. known: as the arguments, with the numbers that will always be the same, NaN where
+    they are not.
     Machine code is made on the first call, for one simulation or for lanes, and kept on disk.
 
     Raises KernelError for a primitive or a type that kernels do not know, with the source line.
@@ -69,7 +87,9 @@ def compile(f: Any, *examples: Any, known: Sequence[Any] | None = None) -> Compi
         return f(*jax.tree.unflatten(tree, xs))
 
     patterns = [None] * len(leaves) if known is None else list(known)
-    return CompiledFunction(Function(flat, avals, patterns), tree)
+    kernel = CompiledFunction(Function(flat, avals, patterns), tree)
+    kernel.__wrapped__ = f
+    return kernel
 
 
 def show(

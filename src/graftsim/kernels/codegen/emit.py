@@ -16,7 +16,7 @@ from graftsim.kernels.codegen.memory import Memory
 from graftsim.kernels.codegen.operations import operation, some_lane
 from graftsim.kernels.codegen.values import Values
 from graftsim.kernels.codegen.visitor import Visitor
-from graftsim.kernels.codegen.writer import LLVM, Writer
+from graftsim.kernels.codegen.writer import LLVM, Entry, Writer
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.statements import Branch, Library, Loop, Region, Store
 
@@ -31,7 +31,7 @@ class Module:
     """LLVM text of a kernel, and the numbers that it reads from its table of sizes."""
 
     text: str
-    sizes: tuple[int, ...]
+    sizes: tuple[Entry, ...]
 
 
 def emit(p: Program, live: Live, layout: Layout) -> Module:

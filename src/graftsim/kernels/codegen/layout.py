@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from graftsim.kernels.codegen.liveness import Live
 from graftsim.kernels.codegen.visitor import Visitor
 from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.sizes import value
 from graftsim.kernels.ir.statements import Branch, Buffer, Library, Loop, Region, Store
 
 BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8, "u32": 4, "u64": 8, "i1": 1}
@@ -26,12 +27,20 @@ class Layout:
     lanes: int
     # Node: its place in scratch memory, in bytes. Nodes without one live in registers.
     slots: dict[int, int]
-    # Number of a working buffer: its place in scratch memory, in bytes.
-    work: dict[int, int]
-    # Bytes of scratch memory.
-    scratch: int
+    # Bytes of all slots.
+    end: int
+    # Working buffers, in the order in which they lie behind the slots.
+    work: tuple[Buffer, ...]
     # Divisors of several quotients in a region, which share one reciprocal.
     reciprocals: frozenset[tuple[int, Region]]
+
+    def places(self, n: int | None = None) -> tuple[dict[Buffer, int], int]:
+        """Where the working buffers begin, and the bytes of scratch memory, in a call with n."""
+        end, at = self.end, {}
+        for b in self.work:
+            at[b] = _aligned(end, _LINE)
+            end = at[b] + BYTES[b.type] * value(b.size, n) * (1 if b.uniform else self.lanes)
+        return at, end
 
 
 def lay_out(p: Program, live: Live, lanes: int) -> Layout:
@@ -39,16 +48,13 @@ def lay_out(p: Program, live: Live, lanes: int) -> Layout:
     uses = _Uses(p, live)
     uses.walk(p.root)
     end = 0
-    slots, work = {}, {}
+    slots = {}
     for n in sorted(uses.crossing):
         width = BYTES[p.types[n]] * (1 if p.uniform[n] else lanes)
         slots[n] = _aligned(end, width)
         end = slots[n] + width
-    for b in uses.work.values():
-        work[b.number] = _aligned(end, _LINE)
-        end = work[b.number] + BYTES[b.type] * b.size * (1 if b.uniform else lanes)
     shared = frozenset(key for key, quotients in uses.divisors.items() if quotients > 1)
-    return Layout(lanes, slots, work, end, shared)
+    return Layout(lanes, slots, end, tuple(uses.work.values()), shared)
 
 
 def _aligned(at: int, width: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graftsim.kernels.codegen.layout import BYTES
 from graftsim.kernels.codegen.values import Values
 from graftsim.kernels.codegen.writer import LITERAL, MEMORY, Writer
+from graftsim.kernels.ir.sizes import Size
 from graftsim.kernels.ir.statements import Buffer, Store
 
 
@@ -12,7 +13,7 @@ class Memory:
     """Text of loads and stores. Arrays of each lane lie element by element, lanes side by side."""
 
     def __init__(self, values: Values) -> None:
-        self.values, self.p, self.layout = values, values.p, values.layout
+        self.values, self.p = values, values.p
         self.w: Writer = values.w
         # Of working buffers: instructions that find them, to be placed before all others.
         self.places: dict[int, str] = {}
@@ -21,7 +22,7 @@ class Memory:
         """Pointer to the first element, of this tile where each lane has its own."""
         b = b.base or b
         if b.role == "work":
-            at = self.w.size("work", self.layout.work[b.number], b.number)
+            at = self.w.size("work", b)
             pointer = f"%work{b.number}"
             self.places[b.number] = f"  {pointer} = getelementptr i8, ptr %scratch, i64 {at}"
             return pointer
@@ -46,9 +47,10 @@ class Memory:
         lane = 1 if b.uniform else w.lanes
         single = w.single(p.uniform[index])
         out = w.name()
-        if p.is_const(index) and abs(p.value(index) * lane) < 2**31:
-            at = p.value(index) * lane
-            at = str(at) if p.value(index) <= LITERAL else w.size("at", at)
+        at = p.value(index) * lane if p.is_const(index) else None
+        if at is not None and (isinstance(at, Size) or abs(at) < 2**31):
+            given = isinstance(at, Size) or p.value(index) > LITERAL
+            at = w.size("at", at) if given else str(at)
             w.line(f"{out} = getelementptr {element}, ptr {base}, i64 {at}")
             return out, True
         i = self.values.operand(index, single)

@@ -5,12 +5,23 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from graftsim.kernels.ir.sizes import Size
+from graftsim.kernels.ir.statements import Buffer
+
 LLVM = {"f32": "float", "f64": "double", "i32": "i32", "i64": "i64", "u32": "i32", "u64": "i64",
         "i1": "i1"}  # fmt: skip
 MEMORY = {**LLVM, "i1": "i8"}
 
+# In the table of sizes: a number, one that depends on the call, or the place of a working buffer.
+Entry = int | Size | Buffer
+
 # Whole numbers beyond this are read from a table, so that lengths do not change the machine code.
 LITERAL = 64
+
+
+def short(value: int | Size) -> bool:
+    """Does a whole number stand in the code itself?"""
+    return not isinstance(value, Size) and abs(value) <= LITERAL
 
 
 class Writer:
@@ -24,8 +35,8 @@ class Writer:
         # Functions of their own, by name.
         self.helpers: dict[str, str] = {}
         # Numbers that the kernel is given in each call.
-        self.sizes: list[int] = []
-        self._size_names: dict[tuple[str, int], str] = {}
+        self.sizes: list[Entry] = []
+        self._size_names: dict[tuple[str, Entry], str] = {}
         self._fresh = 0
 
     def line(self, text: str) -> None:
@@ -88,9 +99,9 @@ class Writer:
 
     # -- numbers -----------------------------------------------------------------------------
 
-    def size(self, kind: str, value: int, number: int | None = None) -> str:
-        """Name of a number from the table of sizes; equal ones of a kind, or a number, share it."""
-        key = (kind, value if number is None else number)
+    def size(self, kind: str, value: Entry) -> str:
+        """Name of a number from the table of sizes; equal ones of a kind share it."""
+        key = (kind, value)
         if key not in self._size_names:
             self._size_names[key] = f"%size{len(self.sizes)}"
             self.sizes.append(value)
@@ -108,7 +119,7 @@ class Writer:
         """A constant operand."""
         if type == "i1":
             text = "true" if value else "false"
-        elif type == "i64" and abs(value) > LITERAL:
+        elif type == "i64" and not short(value):
             text = self.size("number", value)
             return text if self.single(uniform) else self.spread(text, type)
         elif type[0] != "f":

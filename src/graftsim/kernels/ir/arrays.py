@@ -8,12 +8,14 @@ that chains of elementwise operations fuse by themselves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.sizes import Size, within
 from graftsim.kernels.ir.statements import Buffer
 
 Exploded = np.ndarray
@@ -48,7 +50,7 @@ class Pull:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
 
 Value = Exploded | Pull
@@ -67,7 +69,7 @@ class Arrays:
         # One copy in memory of each exploded array that is indexed at run time.
         self._copies: dict[tuple[int, ...], tuple[Buffer, list[int]]] = {}
 
-    def index(self, i: int) -> int:
+    def index(self, i: int | Size) -> int:
         """Constant index."""
         return self.p.const(i, "i64")
 
@@ -158,7 +160,7 @@ class Arrays:
 
     def settle(self, x: Value) -> Value:
         """Exploded if it has become small."""
-        if isinstance(x, Pull) and x.size <= SMALL and not x.parameter:
+        if isinstance(x, Pull) and within(x.shape, SMALL) and not x.parameter:
             return self.explode(x)
         return x
 
@@ -170,7 +172,7 @@ class Arrays:
                 body(index)
             elif shape[k] == 1:
                 level(k + 1, (*index, self.index(0)))
-            elif shape[k]:
+            elif shape[k] != 0:
                 self.p.for_range(shape[k], lambda i: level(k + 1, (*index, i)))
 
         level(0, ())

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graftsim.kernels.ir.sizes import Size
 from graftsim.kernels.ir.statements import Branch, Buffer, Library, Loop, Region, Store
 from graftsim.kernels.ir.types import DTYPES
 
@@ -56,8 +57,8 @@ class _Printer:
         """A node where it is used: a number, or its name."""
         if not self.p.is_const(n):
             return f"%{n}"
-        number = DTYPES[self.p.types[n]].type(self.p.value(n))
-        return str(number).lower()
+        known, type = self.p.value(n), self.p.types[n]
+        return str(known if isinstance(known, Size) else DTYPES[type].type(known)).lower()
 
     def values(self, nodes: Sequence[int]) -> str:
         return " ".join(map(self.value, nodes))

@@ -21,6 +21,7 @@ import numpy as np
 from graftsim.kernels.ir import printing
 from graftsim.kernels.ir.algebra import Algebra
 from graftsim.kernels.ir.fold import INT64
+from graftsim.kernels.ir.sizes import Size, Undecided
 from graftsim.kernels.ir.statements import Buffer, Library, Loop, Region, Store
 from graftsim.kernels.ir.types import DTYPES
 
@@ -54,7 +55,9 @@ class Program(Algebra):
             or (kind is int and type == "i64" and -INT64 <= value < INT64)
             or (kind is bool and type == "i1")
         )
-        if not plain:
+        if kind is Size and type != "i64":
+            raise Undecided(f"A length that is given in the call is an i64, not an {type}.")
+        if not plain and kind is not Size:
             with np.errstate(over="ignore"):
                 value = DTYPES[type].type(value).item()
         # Zeros of both signs and NaN are told apart by their text.
@@ -190,7 +193,7 @@ class Program(Algebra):
     # -- memory --------------------------------------------------------------------------------
 
     def buffer(
-        self, type: str, size: int, uniform: bool, role: str = "work", slot: int = -1
+        self, type: str, size: int | Size, uniform: bool, role: str = "work", slot: int = -1
     ) -> Buffer:
         """New memory, defined in the present region."""
         uniform = uniform or self.wide > 1
@@ -232,7 +235,7 @@ class Program(Algebra):
         self.region = done.parent
         return done
 
-    def for_range(self, count: int, body: Callable[[int], None]) -> Loop:
+    def for_range(self, count: int | Size, body: Callable[[int], None]) -> Loop:
         """Counted loop without carried scalars."""
         region = self.open(loop=True)
         counter = self.phi("i64", True)

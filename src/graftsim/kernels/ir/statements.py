@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from graftsim.kernels.ir.sizes import Size
+
 
 @dataclass(eq=False)
 class Region:
@@ -34,7 +36,7 @@ class Buffer:
 
     number: int
     type: str
-    size: int
+    size: int | Size
     uniform: bool
     region: Region
     role: str = "work"  # work, input, output

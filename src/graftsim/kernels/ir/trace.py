@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -18,10 +19,13 @@ from jax.extend.source_info_util import summarize  # pyright: ignore
 from graftsim.errors import KernelError
 from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, Pull, Value
 from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.sizes import Size, Undecided, size, within
 from graftsim.kernels.ir.types import DTYPES, TYPES
 
 Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], Sequence[Value]]
 RULES: dict[str, Rule] = {}
+# Lengths up to so many times the symbol of a length are recognised.
+_FACTORS = 17
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -45,11 +49,28 @@ def type_of(aval: Any) -> str:
         ) from None
 
 
+@dataclass(frozen=True)
+class _Aval:
+    shape: tuple[int | Size, ...]
+    dtype: Any
+
+
+def size_of(dim: Any, steps: Any) -> int | Size:
+    """A dimension as JAX has it, where `steps` is its symbol, as a number of this compiler."""
+    for factor in range(_FACTORS):
+        rest = dim - factor * steps
+        if isinstance(rest, int):
+            return size(rest, factor)
+    raise Undecided(f"Kernels do not know the length {dim} before the call.")
+
+
 class Interpreter:
     """Evaluates jaxprs into one program."""
 
-    def __init__(self, wide: int = 1) -> None:
+    def __init__(self, wide: int = 1, steps: Any = None) -> None:
         self.p = Program(wide)
+        # JAX's symbol of a length that is known in the call alone.
+        self.steps = steps
         self.arrays = Arrays(self.p)
         # Large constants become inputs that all lanes share.
         self.constants: list[np.ndarray] = []
@@ -84,20 +105,29 @@ class Interpreter:
             handler = RULES.get(name)
             if handler is None:
                 raise KernelError(f"Kernels do not know the primitive '{name}' ({_where(eqn)}).")
-            avals = [v.aval for v in eqn.outvars]
+            avals, params = [v.aval for v in eqn.outvars], eqn.params
+            if self.steps is not None:
+                avals = [_Aval(self.sizes(a.shape), a.dtype) for a in avals]
+                params = {k: self.sizes(x) for k, x in params.items()}
             try:
-                outs = handler(self, eqn.params, [read(v) for v in eqn.invars], avals)
+                outs = handler(self, params, [read(v) for v in eqn.invars], avals)
             except KernelError as error:
                 if "(" not in str(error):
-                    raise KernelError(f"{error} In '{name}' ({_where(eqn)}).") from None
+                    raise type(error)(f"{error} In '{name}' ({_where(eqn)}).") from None
                 raise
-            for v, out in zip(eqn.outvars, outs, strict=True):
-                assert tuple(out.shape) == v.aval.shape, (name, out.shape, v.aval.shape)
+            for v, aval, out in zip(eqn.outvars, avals, outs, strict=True):
+                assert tuple(out.shape) == aval.shape, (name, out.shape, aval.shape)
                 out = self.arrays.settle(out)
                 if isinstance(out, Pull) and not out.view and uses[v] > 1:
-                    out = self.arrays.materialise(out, type_of(v.aval))
+                    out = self.arrays.materialise(out, type_of(aval))
                 env[v] = out
         return [read(v) for v in jaxpr.outvars]
+
+    def sizes(self, x: Any) -> Any:
+        """Lengths of arrays and loops as this compiler's numbers; everything else as it is."""
+        if isinstance(x, tuple | list):
+            return type(x)(map(self.sizes, x)) if type(x) in (tuple, list) else x
+        return size_of(x, self.steps) if isinstance(x, type(self.steps)) else x
 
     def closed(self, closed: Any, args: Sequence[Value]) -> list[Value]:
         """Outputs of a closed jaxpr."""
@@ -107,10 +137,10 @@ class Interpreter:
         """Values of the constants that a jaxpr is closed over."""
         return [self.literal(c, v.aval) for c, v in zip(consts, jaxpr.constvars, strict=True)]
 
-    def unrolls(self, xs: Sequence[Value], size: int) -> bool:
+    def unrolls(self, xs: Sequence[Value], shape: Sequence[int | Size]) -> bool:
         """Does an operation on these become straight-line code?"""
-        return size <= EXPLODE and not any(
-            isinstance(x, Pull) and not (x.parameter and x.size <= EXPLODE_INPUT) for x in xs
+        return within(shape, EXPLODE) and not any(
+            isinstance(x, Pull) and not (x.parameter and within(x.shape, EXPLODE_INPUT)) for x in xs
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from jax.extend.core import jaxprs_in_params
 
 from graftsim.kernels.ir.arrays import Index, Pull, Value
+from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Branch
 from graftsim.kernels.ir.trace import Interpreter, rule
 from graftsim.kernels.rules.carry import STATE
@@ -128,7 +130,7 @@ def _real_branch(
             outer = region.parent
             assert outer is not None
             for x in out:
-                if isinstance(x, Pull) or x.size > STATE:
+                if isinstance(x, Pull) or not within(x.shape, STATE):
                     p.region = outer
                     memory.append(p.buffer(_type(t, x), x.size, uniform=False))
                     p.region = region
@@ -156,7 +158,7 @@ def _real_branch(
     ]
     out, at = [], 0
     for m, shape in zip(memory, shapes, strict=True):
-        size = int(np.prod(shape, dtype=np.int64))
+        size = math.prod(shape)
         if m is not None:
             out.append(t.arrays.view(m, shape))
         else:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.kernels.ir.arrays import Pull, Value
+from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer, Loop
 from graftsim.kernels.ir.trace import Interpreter, type_of
 from graftsim.kernels.rules.indexing import copy_of
@@ -31,7 +32,7 @@ class Carry:
         self.inits: list[Value] = []
         self.memory: list[Pull | None] = []
         for x, aval in zip(inits, avals, strict=True):
-            if isinstance(x, Pull) and x.size > STATE:
+            if isinstance(x, Pull) and not within(x.shape, STATE):
                 self.memory.append(copy_of(t, x, type_of(aval)))
                 self.inits.append(x)
             else:

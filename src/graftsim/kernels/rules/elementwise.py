@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +25,8 @@ def elementwise(
     t: Interpreter, f: ListFunction, xs: list[Value], shape: tuple[int, ...], type: str
 ) -> Value:
     """Apply a function of lists of elements over arrays; axes of length one are repeated."""
-    size = int(np.prod(shape, dtype=np.int64))
-    if t.unrolls(xs, size):
+    size = math.prod(shape)
+    if t.unrolls(xs, shape):
         lists = []
         for x in xs:
             x = t.arrays.explode(x)

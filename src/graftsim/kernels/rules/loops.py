@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from graftsim.kernels.ir.arrays import Index, Pull, Value
+from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer, Loop
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 from graftsim.kernels.rules.branches import choose, choose_rows
@@ -43,7 +45,7 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
         step = []
         for x in rows:
             r = row(t, x, i)
-            step.append(t.arrays.explode(r) if r.size <= STATE else r)
+            step.append(t.arrays.explode(r) if within(r.shape, STATE) else r)
         return t.run(closed.jaxpr, literals, [*consts, *carried, *step])
 
     if length == 0:
@@ -52,7 +54,7 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
         out = body(list(xs[nc : nc + nk]), t.arrays.index(0))
         return [*out[:nk], *(_first_axis(t, y) for y in out[nk:])]
     carry = Carry(t, list(xs[nc : nc + nk]), in_avals[nc : nc + nk])
-    stacked = [p.buffer(type_of(a), int(np.prod(a.shape)), uniform=False) for a in avals[nk:]]
+    stacked = [p.buffer(type_of(a), math.prod(a.shape), uniform=False) for a in avals[nk:]]
     while True:
         carry.demote()
         region = p.open(loop=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from graftsim.kernels.ir.arrays import Index, Pull, Value
 from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 from graftsim.kernels.rules.elementwise import convert
@@ -34,7 +36,7 @@ def _dot_general(t: Interpreter, params: dict[str, Any], xs: list[Value], avals:
     fb = [k for k in range(len(b.shape)) if k not in (*cb, *bb)]
     shape = tuple(avals[0].shape)
     most = UNROLL_WIDE if t.p.wide > 1 else UNROLL_PRODUCT
-    large = any(isinstance(x, Pull) and (not x.parameter or x.size > most) for x in (a, b))
+    large = any(isinstance(x, Pull) and not (x.parameter and within(x.shape, most)) for x in (a, b))
     if not large:
         A = np.transpose(t.arrays.explode(a), (*ba, *fa, *ca))
         B = np.transpose(t.arrays.explode(b), (*bb, *fb, *cb))
@@ -104,7 +106,7 @@ class _Nest:
         """All results, in memory."""
         t, p = self.t, self.t.p
         *outer, last = self.shape or (1,)
-        size = int(np.prod(self.shape, dtype=np.int64))
+        size = math.prod(self.shape)
         buffer = p.buffer(self.type, max(size, 1), uniform=False)
         t.arrays.loops(outer, lambda where: self._line(buffer, where, last))
         # Sums of what all lanes share are the same for all lanes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -38,7 +39,7 @@ def _reduction(name: str, f: Callable[[Program, int, int], int], start: Callable
     def _(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
         x, axes, type = xs[0], tuple(params["axes"]), type_of(avals[0])
         p = t.p
-        if t.unrolls([x], x.size):
+        if t.unrolls([x], x.shape):
             x = t.arrays.explode(x)
             rest = [k for k in range(x.ndim) if k not in axes]
             count = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
@@ -87,7 +88,7 @@ def _reduce_loops(
 
     if not shape:
         return np.array(total(()), dtype=np.int64)
-    buffer = p.buffer(type, int(np.prod(shape)), uniform=False)
+    buffer = p.buffer(type, math.prod(shape), uniform=False)
     t.arrays.loops(shape, lambda i: p.store(buffer, t.arrays.offset(shape, i), total(i)))
     return t.arrays.view(buffer, shape)
 
@@ -113,7 +114,7 @@ def _cumulative(name: str, f: Callable[[Program, int, int], int], start: Callabl
     @rule(name)
     def _(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
         axis, backward = params["axis"], params["reverse"]
-        if not t.unrolls(xs, xs[0].size):
+        if not t.unrolls(xs, xs[0].shape):
             return [_cumulate_loops(t, xs[0], axis, backward, f, start(type_of(avals[0])))]
         x = np.moveaxis(t.arrays.explode(xs[0]), axis, 0)
         out = x[::-1].copy() if backward else x.copy()
@@ -177,10 +178,10 @@ def _arg(name: str, kind: str):
             inits = [element(t.arrays.index(0)), p.const(0, type)]
             return accumulate(p, x.shape[axis], inits, body)[1]
 
-        if not t.unrolls(xs, x.size):
+        if not t.unrolls(xs, x.shape):
             if not shape:
                 return [np.array(line(()), dtype=np.int64)]
-            buffer = p.buffer(type, int(np.prod(shape)), uniform=False)
+            buffer = p.buffer(type, math.prod(shape), uniform=False)
             t.arrays.loops(shape, lambda i: p.store(buffer, t.arrays.offset(shape, i), line(i)))
             return [t.arrays.view(buffer, shape)]
         x = np.moveaxis(t.arrays.explode(x), axis, 0)
