@@ -89,10 +89,10 @@ def test_the_code_is_that_of_a_kernel_for_one_length(lanes):
 def test_lengths_that_depend_on_one_another():
     """n + 1 instants and 2 n samples of n steps; others are refused."""
     n = kernels.length()
-    shapes = [(n,), (n + 1,), (2 * n, 3)]
+    shapes = [(2 * n, 3), (n + 1,), (n,)]
     examples = [jax.ShapeDtypeStruct(s, float) for s in shapes]
 
-    def f(steps, instants, samples):
+    def f(samples, instants, steps):
         def body(c, row):
             return c + row[0], c * row[1]
 
@@ -101,14 +101,17 @@ def test_lengths_that_depend_on_one_another():
 
     kernel = kernels.compile(f, *examples)
     for m in (2, 7, 90):
-        args = jnp.arange(float(m)), jnp.arange(m + 1.0), jnp.ones((2 * m, 3)) * 0.1
+        args = jnp.ones((2 * m, 3)) * 0.1, jnp.arange(m + 1.0), jnp.arange(float(m))
         close(kernel(*args), f(*args))
     with pytest.raises(KernelError, match="compiled for an argument of shape"):
-        kernel(jnp.ones(5), jnp.ones(5), jnp.ones((10, 3)))
+        kernel(jnp.ones((10, 3)), jnp.ones(5), jnp.ones(5))
     with pytest.raises(KernelError, match="compiled for an argument of shape"):
-        kernel(jnp.ones(5), jnp.ones(6), jnp.ones((11, 3)))
+        kernel(jnp.ones((11, 3)), jnp.ones(6), jnp.ones(5))
     with pytest.raises(KernelError, match="compiled for an argument of shape"):
-        kernel(jnp.ones(1), jnp.ones(2), jnp.ones((2, 3)))
+        kernel(jnp.ones((2, 3)), jnp.ones(2), jnp.ones(1))
+    with pytest.raises(KernelError, match="one length"):
+        other = jax.ShapeDtypeStruct((kernels.length(),), float)
+        kernels.compile(lambda x, y: jnp.sum(x) + jnp.sum(y), examples[2], other)
 
 
 def test_code_that_must_know_the_length_is_made_for_each(assembled):

@@ -85,8 +85,7 @@ class Function:
         self.known = tuple(known)
         self.in_avals = list(avals)
         # JAX's symbol of the length that is known in the call alone, if there is one.
-        symbols = [d for a in self.in_avals for d in a.shape if not isinstance(d, int)]
-        self.steps = symbols[0] if symbols else None
+        self.steps = _symbol([d for a in self.in_avals for d in a.shape if not isinstance(d, int)])
         self._fixed: dict[int, Function] = {}
         self._traced: tuple[Any, Any] | None = None
         self.out_avals = list(self.closed.out_avals if out_avals is None else out_avals)
@@ -323,6 +322,20 @@ def _register(name: str, address: int) -> None:
         name, new(address, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu"
     )
     _REGISTERED.add(name)
+
+
+def _symbol(dims: Sequence[Any]) -> Any:
+    """The length that all of these are made of: n, if n and 2 n are among them."""
+    plain = sorted(dims, key=lambda d: not str(d).isidentifier())
+    for d in plain:
+        try:
+            size_of(d, plain[0])
+        except ValueError:
+            raise KernelError(
+                f"A kernel has one length that is given in the call, not both {plain[0]} and {d}: "
+                "call length() once, and use n, n + 1, 2 n of it."
+            ) from None
+    return plain[0] if plain else None
 
 
 def _ours(p: Program, buffer: Buffer) -> bool:
