@@ -11,7 +11,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from graftsim.kernels.ir.program import DTYPES, TYPES, Library, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.statements import Library
+from graftsim.kernels.ir.types import DTYPES, TYPES
 
 _SIMPLE: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
@@ -98,12 +100,10 @@ class Evaluator:
         return self.values[n]
 
     def _operands(self, n: int) -> list[int]:
-        if self.p.ops[n] == "const":
-            return []
         if self.p.ops[n] == "result":
             statement = self.p.args[n][0]
             return [*statement.xs, *statement.where]
-        return list(self.p.args[n])
+        return list(self.p.operands(n))
 
     def _evaluate(self, n: int) -> Any:
         p, op, args = self.p, self.p.ops[n], self.p.args[n]

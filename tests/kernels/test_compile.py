@@ -211,3 +211,23 @@ def test_what_is_not_known_is_named():
         kernels.compile(jnp.sin, jnp.ones(3))(jnp.ones(4))
     with pytest.raises(KernelError, match="arguments"):
         kernels.compile(jnp.sin, jnp.ones(3))(jnp.ones(3), 1.0)
+
+
+def test_python_numbers_have_the_type_that_jax_gives_them():
+    """Without 64-bit types in JAX, a 0.0 that a loop starts from is a float32, constants too."""
+    table = np.linspace(-1.0, 1.0, 900).reshape(30, 30)
+
+    def f(height, drag):
+        def step(carry, k):
+            y, v, n = carry
+            v = v - 1e-3 * (9.81 + drag * v * jnp.abs(v)) + jnp.sum(table @ jnp.ones(30)) * 1e-9
+            return (y + 1e-3 * v, v, n + k % 3), v
+
+        return jax.lax.scan(step, (height, 0.0, 0), jnp.arange(100))
+
+    with jax.enable_x64(False):
+        kernel = kernels.compile(f, 1.0, 0.1)
+        for a, b in zip(*(jax.tree.leaves(g(1.0, 0.1)) for g in (kernel, f)), strict=True):
+            assert a.dtype == b.dtype and a.dtype.itemsize == 4
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+        assert " f64" not in kernels.show(f, 1.0, 0.1)

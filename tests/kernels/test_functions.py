@@ -18,7 +18,8 @@ from scipy import special
 
 import graftsim.kernels
 from graftsim.kernels.functions import FUNCTIONS
-from graftsim.kernels.ir.program import Library, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.statements import Library
 
 LIMIT = 2.0
 TYPES = ["f32", "f64"]

@@ -9,7 +9,7 @@ from agreement import agree
 from graftsim.kernels import compiled
 from graftsim.kernels.codegen import schedule
 from graftsim.kernels.codegen.liveness import find_live
-from graftsim.kernels.ir.program import Region
+from graftsim.kernels.ir.statements import Region
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(19, 4))
@@ -55,7 +55,7 @@ def test_operands_come_first_and_close(many):
     assert sorted(after) == sorted(before)
     place = {n: k for k, n in enumerate(after)}
     for n in after:
-        assert all(place[a] < place[n] for a in schedule._operands(p, n) if a in place)
+        assert all(place[a] < place[n] for a in p.operands(n) if a in place)
     assert _alive(p, after) <= _alive(p, before)
 
 
@@ -64,7 +64,7 @@ def _alive(p, order):
     place = {n: k for k, n in enumerate(order)}
     last = dict(place)
     for n in order:
-        for a in schedule._operands(p, n):
+        for a in p.operands(n):
             if a in place:
                 last[a] = max(last[a], place[n])
     ends = np.zeros(len(order) + 1, int)

@@ -19,7 +19,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from graftsim.kernels import CompiledFunction, compile
+from graftsim.kernels import CompiledFunction, compile, length
 
 Recorded = dict[str, Array]
 # Stack of (state after each step, what was recorded), given simulator, state and controls.
@@ -47,9 +47,12 @@ def steps_on_kernels(
     own = len(leaves) - len(jax.tree.leaves(simulator.grafts))
     known, own_key = _patterns(leaves[:own])
     known = [*known, *(None for _ in leaves[own:])]
+    # One kernel for all lengths but one step, which needs no loop.
+    lone = controls.shape[0] < 2
     key = (
         stepper, tree, record, own_key,
-        _shapes((*leaves[own:], *jax.tree.leaves(state), controls)),
+        _shapes((*leaves[own:], *jax.tree.leaves(state))), controls.shape[1:], controls.dtype,
+        controls.shape[0] if lone else None,
     )  # fmt: skip
     kernel = _KERNELS.get(key)
     if kernel is None:
@@ -57,8 +60,10 @@ def steps_on_kernels(
         def run(leaves: list[Array], state: Any, controls: Array) -> tuple[Any, Recorded]:
             return stepper(jax.tree.unflatten(tree, leaves), state, controls, record)
 
+        steps = controls.shape[0] if lone else length()
+        example = jax.ShapeDtypeStruct((steps, *controls.shape[1:]), controls.dtype)
         patterns = [*known, *(None for _ in jax.tree.leaves((state, controls)))]
-        kernel = compile(run, leaves, state, controls, known=patterns)
+        kernel = compile(run, leaves, state, example, known=patterns)
         _keep(_KERNELS, key, kernel)
     return kernel(leaves, state, controls)
 

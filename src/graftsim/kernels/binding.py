@@ -8,6 +8,7 @@ mapped axis into lanes. On other platforms than the CPU the function runs as JAX
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -20,7 +21,8 @@ import numpy as np
 from jax.extend import core as jex
 from jax.interpreters import ad, batching, mlir
 
-from graftsim.kernels.compiled import Code, Function, launch_table
+from graftsim.kernels.compiled import Code, Function
+from graftsim.kernels.ir.sizes import value
 
 _THREADS: ContextVar[int | None] = ContextVar("graftsim_threads", default=None)
 
@@ -60,8 +62,9 @@ def call(function: Function, args: Sequence[Any]) -> list[Any]:
     """Evaluate on kernels."""
     batched = (False,) * len(args)
     return kernel_p.bind(
-        *args, function=function, batched=batched, size=None, threads=thread_count(), source=None
-    )
+        *args, function=function, batched=batched, size=None, threads=thread_count(), source=None,
+        steps=function.length([x.shape for x in args]),
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
@@ -75,11 +78,14 @@ def _impl(*args: Any, **params: Any) -> list[Any]:
 
 
 @kernel_p.def_abstract_eval
-def _abstract(*args: Any, function: Function, size: int | None, **_: Any) -> list[Any]:
+def _abstract(
+    *args: Any, function: Function, size: int | None, steps: int | None, **_: Any
+) -> list[Any]:
     lead = () if size is None else (size,)
     from jax.core import ShapedArray
 
-    return [ShapedArray((*lead, *a.shape), a.dtype) for a in function.out_avals]
+    avals = function.out_avals
+    return [ShapedArray((*lead, *function.shape(a, steps)), a.dtype) for a in avals]
 
 
 # -- evaluation -----------------------------------------------------------------------------
@@ -87,24 +93,25 @@ def _abstract(*args: Any, function: Function, size: int | None, **_: Any) -> lis
 
 def _on_cpu(
     *args: Any, function: Function, batched: tuple[bool, ...], size: int | None, threads: int,
-    source: Any,
+    source: Any, steps: int | None,
 ) -> list[Any]:  # fmt: skip
     many = size is not None and size > 1
-    code = function.code(batched, many)
+    code = function.code(batched, many, steps)
     tiles = 1 if size is None else -(-size // code.lanes)
     operands = [
         _operand(x, own, used, size, tiles, code.lanes)
         for x, own, used in zip(args, batched, code.used, strict=True)
     ]
-    shapes = [
-        jax.ShapeDtypeStruct((tiles, int(np.prod(a.shape, dtype=np.int64)), code.lanes), a.dtype)
-        for a in function.out_avals
+    shapes = [function.shape(a, steps) for a in function.out_avals]
+    stored = [
+        jax.ShapeDtypeStruct((tiles, math.prod(shape), code.lanes), a.dtype)
+        for shape, a in zip(shapes, function.out_avals, strict=True)
     ]
     # A thread costs some ten microseconds to start; so many operations take longer than that.
-    threads = min(threads, max(1, code.work * tiles // THREAD_WORK))
-    table = launch_table(code, tiles, threads)
-    outs = _foreign(code, shapes)(table, *operands, *code.constants)
-    return [_from_tiles(y, size, a.shape) for y, a in zip(outs, function.out_avals, strict=True)]
+    threads = min(threads, max(1, value(code.work, steps) * tiles // THREAD_WORK))
+    table = code.launch_table(tiles, threads, steps)
+    outs = _foreign(code, stored)(table, *operands, *code.constants)
+    return [_from_tiles(y, size, shape) for y, shape in zip(outs, shapes, strict=True)]
 
 
 def _foreign(code: Code, shapes: list[Any]) -> Any:
@@ -176,22 +183,22 @@ def _jvp(
 
 def _transpose(
     cotangents: Sequence[Any], *args: Any, function: Function, batched: tuple[bool, ...],
-    size: int | None, threads: int, source: Any,
+    size: int | None, threads: int, source: Any, steps: int | None,
 ) -> list[Any]:  # fmt: skip
     primal, where = source
     n = len(primal.in_avals)
     assert not any(ad.is_undefined_primal(a) for a in args[:n])
     lead = () if size is None else (size,)
     cts = [
-        jnp.zeros((*lead, *a.shape), a.dtype) if isinstance(c, ad.Zero) else c
+        jnp.zeros((*lead, *function.shape(a, steps)), a.dtype) if isinstance(c, ad.Zero) else c
         for c, a in zip(cotangents, function.out_avals, strict=True)
     ]
     # Tangents that are not asked for are not computed.
     asked = tuple(k for k, a in zip(where, args[n:], strict=True) if ad.is_undefined_primal(a))
     results = kernel_p.bind(
-        *args[:n], *cts, function=primal.cotangent(asked),
+        *args[:n], *cts, function=primal.cotangent(asked, steps),
         batched=(*batched[:n], *(size is not None for _ in cts)), size=size, threads=threads,
-        source=None,
+        source=None, steps=steps,
     )  # fmt: skip
     found = dict(zip(asked, results, strict=True))
     out: list[Any] = [None] * n

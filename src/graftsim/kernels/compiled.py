@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,33 +10,60 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.errors import InconclusiveDimensionOperation
 from jax.extend import core as jex
 
 import graftsim.kernels.rules  # noqa: F401 (registers them)
-from graftsim.kernels.codegen import machine
+from graftsim.errors import KernelError
+from graftsim.kernels.codegen import count, machine
+from graftsim.kernels.codegen.emit import Module, emit
 from graftsim.kernels.codegen.handler import HEAD, handler_text
+from graftsim.kernels.codegen.layout import Layout, lay_out
 from graftsim.kernels.codegen.liveness import Live, find_live
-from graftsim.kernels.codegen.llvm import Module
 from graftsim.kernels.codegen.schedule import shorten
+from graftsim.kernels.codegen.writer import Entry
 from graftsim.kernels.ir.arrays import SMALL, Pull, Value
-from graftsim.kernels.ir.program import BITS, DTYPES, Buffer, Program
-from graftsim.kernels.ir.trace import Interpreter, check, trace, type_of
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.sizes import LEAST, Size, Undecided, value, within
+from graftsim.kernels.ir.statements import Buffer
+from graftsim.kernels.ir.trace import Interpreter, check, size_of, trace, type_of
+from graftsim.kernels.ir.types import BITS, DTYPES
 
 
 @dataclass(frozen=True)
 class Code:
-    """Machine code: the name of the call in XLA, its table of sizes, and extra operands."""
+    """Machine code: the name of the call in XLA, what its table of sizes holds, extra operands."""
 
     name: str
     lanes: int
-    table: tuple[int, ...]
-    scratch: int
+    layout: Layout
+    sizes: tuple[Entry, ...]
     constants: tuple[np.ndarray, ...]
     operations: int
     # Which arguments it reads at all.
     used: tuple[bool, ...]
     # Operations of a tile, all turns of its loops counted.
-    work: int
+    work: int | Size
+
+    def launch_table(self, tiles: int, threads: int, steps: int | None) -> np.ndarray:
+        """First operand of the custom call, as pairs of 32-bit halves: JAX may be without int64."""
+        places, scratch = self.layout.places(steps)
+        sizes = [places[e] if isinstance(e, Buffer) else value(e, steps) for e in self.sizes]
+        head = [tiles, threads, -(-(scratch + 64) // 64) * 64]
+        assert len(head) == HEAD
+        return np.array([*head, *sizes], dtype=np.int64).view(np.int32)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function as a program, what of it is needed, where values live, and LLVM's text."""
+
+    program: Program
+    live: Live
+    layout: Layout
+    module: Module
+    # Large constant arrays, which are inputs after the arguments.
+    constants: tuple[np.ndarray, ...]
 
 
 class Function:
@@ -56,9 +84,12 @@ class Function:
         self._f = f
         self.known = tuple(known)
         self.in_avals = list(avals)
+        # JAX's symbol of the length that is known in the call alone, if there is one.
+        self.steps = _symbol([d for a in self.in_avals for d in a.shape if not isinstance(d, int)])
+        self._fixed: dict[int, Function] = {}
         self._traced: tuple[Any, Any] | None = None
         self.out_avals = list(self.closed.out_avals if out_avals is None else out_avals)
-        self._codes: dict[tuple[tuple[bool, ...], bool], Code] = {}
+        self._codes: dict[tuple[tuple[bool, ...], bool], Code | None] = {}
         self._derived: dict[tuple[str, tuple[int, ...]], Function] = {}
         self._lock = threading.RLock()
 
@@ -72,14 +103,62 @@ class Function:
         """How its results are nested."""
         return self._trace()[1]
 
+    # -- lengths that are given in the call -----------------------------------------------------
+
+    def length(self, shapes: Sequence[tuple[int, ...]]) -> int | None:
+        """The length that arguments of these shapes have in common, if one is to be given.
+
+        Raises KernelError: the shapes are not those that it was compiled for.
+        """
+        found: set[int] = set()
+        for aval, shape in zip(self.in_avals, shapes, strict=True):
+            good = len(aval.shape) == len(shape)
+            for a, n in zip(aval.shape, shape, strict=False):
+                if not isinstance(a, int):
+                    dim = size_of(a, self.steps)
+                    steps, rest = divmod(n - dim.offset, dim.factor)  # type: ignore[union-attr]
+                    found.add(steps)
+                    good = good and rest == 0 and steps >= LEAST
+                else:
+                    good = good and a == n
+            if not good or len(found) > 1:
+                raise KernelError(
+                    f"The kernel was compiled for an argument of shape {aval.shape}, got {shape}. "
+                    "It is a function of one simulation: jax.vmap it over many."
+                )
+        return found.pop() if found else None
+
+    def shape(self, aval: Any, steps: int | None) -> tuple[int, ...]:
+        """Shape of an argument or result in a call of this length."""
+        if self.steps is None:
+            return aval.shape
+        dims = (d if isinstance(d, int) else size_of(d, self.steps) for d in aval.shape)
+        return tuple(value(d, steps) for d in dims)
+
+    def fixed(self, steps: int | None) -> Function:
+        """The same function, for one length alone."""
+        if self.steps is None or steps is None:
+            return self
+        with self._lock:
+            if steps not in self._fixed:
+                avals = [jax.ShapeDtypeStruct(self.shape(a, steps), a.dtype) for a in self.in_avals]
+                self._fixed[steps] = Function(self._f, avals, self.known)
+            return self._fixed[steps]
+
     def _trace(self) -> tuple[Any, Any]:
         if self._traced is None:
-            self._traced = trace(self._f, self.in_avals)
+            try:
+                self._traced = trace(self._f, self.in_avals)
+            except InconclusiveDimensionOperation as error:
+                raise Undecided(str(error)) from None
             check(self._traced[0].jaxpr)
         return self._traced
 
     def __call__(self, *args: Any) -> list[Any]:
         """Evaluate by JAX itself."""
+        if all(isinstance(d, int) for x in args for d in x.shape):
+            steps = self.length([x.shape for x in args])
+            return jex.jaxpr_as_fun(self.fixed(steps).closed)(*args)
         return jex.jaxpr_as_fun(self.closed)(*args)
 
     # -- derivatives: by JAX, so that custom rules hold ---------------------------------------
@@ -88,9 +167,15 @@ class Function:
         """Function of (arguments, tangents of arguments `where`): tangents of the results."""
         return self._derive("jvp", where, lambda: self._tangent(where))
 
-    def cotangent(self, where: tuple[int, ...]) -> Function:
-        """Function of (arguments, cotangents of the results): those of arguments `where`."""
-        return self._derive("vjp", where, lambda: self._cotangent(where))
+    def cotangent(self, where: tuple[int, ...], steps: int | None) -> Function:
+        """Function of (arguments, cotangents of the results): those of arguments `where`.
+
+        For all lengths if it can be, else for this one.
+        """
+        try:
+            return self._derive("vjp", where, lambda: self._cotangent(where))
+        except Undecided:
+            return self.fixed(steps).cotangent(where, None)
 
     def _derive(self, kind: str, where: tuple[int, ...], make: Callable[[], Function]) -> Function:
         with self._lock:
@@ -135,19 +220,31 @@ class Function:
 
     # -- code ---------------------------------------------------------------------------------
 
-    def code(self, batched: tuple[bool, ...], many: bool) -> Code:
-        """Machine code; `batched` tells which arguments differ between lanes."""
+    def code(self, batched: tuple[bool, ...], many: bool, steps: int | None = None) -> Code:
+        """Machine code; `batched` tells which arguments differ between lanes.
+
+        For all lengths if it can be, else for this one.
+        """
+        key = (batched, many)
         with self._lock:
-            key = (batched, many)
             if key not in self._codes:
-                self._codes[key] = self._build(batched, many)
-            return self._codes[key]
+                try:
+                    self._codes[key] = self._build(batched, many)
+                except Undecided:
+                    self._codes[key] = None
+            found = self._codes[key]
+        if found is not None:
+            return found
+        if steps is None:
+            raise Undecided("This function has code for given lengths alone.")
+        return self.fixed(steps).code(batched, many)
 
     def program(
         self, batched: tuple[bool, ...], many: bool = True
     ) -> tuple[Program, list[np.ndarray]]:
         """The intermediate form."""
-        t = Interpreter(1 if many else _lanes(type_of(a) for a in self.in_avals))
+        wide = 1 if many else _lanes(type_of(a) for a in self.in_avals)
+        t = Interpreter(wide, self.steps)
         p = t.p
         args: list[Value] = []
         for k, (aval, own) in enumerate(zip(self.in_avals, batched, strict=True)):
@@ -176,33 +273,37 @@ class Function:
         p.root.items.append(p.tile)
         return p, extra
 
-    def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
+    def lower(self, batched: tuple[bool, ...], many: bool) -> Lowered:
+        """All that machine code is made of."""
         p, extra = self.program(batched, many)
         live = find_live(p)
         shorten(p, live)
-        module = Module(p, lanes_of(p, live), live)
-        inputs = len(self.in_avals) + len(extra)
+        layout = lay_out(p, live, lanes_of(p, live))
+        return Lowered(p, live, layout, emit(p, live, layout), tuple(extra))
+
+    def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
+        lowered = self.lower(batched, many)
+        p, live, layout, module = lowered.program, lowered.live, lowered.layout, lowered.module
+        inputs = len(self.in_avals) + len(lowered.constants)
         text = module.text + handler_text(inputs, len(self.out_avals))
         address, key = machine.assemble(text)
         name = f"graftsim_{key[:32]}"
         _register(name, address)
-        scratch = -(-(module.scratch + 64) // 64) * 64
-        operations = max((c for c in module.count.values()), default=0)
         read = {
             p.args[n][1].slot
-            for n in module.live.nodes
+            for n in live.nodes
             if p.ops[n] == "load" and p.args[n][1].role == "input"
         }
         used = tuple(k in read for k in range(len(self.in_avals)))
         return Code(
             name,
-            module.lanes if many else 1,
-            tuple(module.sizes),
-            scratch,
-            tuple(extra),
-            operations,
+            layout.lanes if many else 1,
+            layout,
+            module.sizes,
+            lowered.constants,
+            max(count.operations(p, live).values(), default=0),
             used,
-            module.work(),
+            count.work(p, live),
         )
 
 
@@ -223,6 +324,20 @@ def _register(name: str, address: int) -> None:
     _REGISTERED.add(name)
 
 
+def _symbol(dims: Sequence[Any]) -> Any:
+    """The length that all of these are made of: n, if n and 2 n are among them."""
+    plain = sorted(dims, key=lambda d: not str(d).isidentifier())
+    for d in plain:
+        try:
+            size_of(d, plain[0])
+        except ValueError:
+            raise KernelError(
+                f"A kernel has one length that is given in the call, not both {plain[0]} and {d}: "
+                "call length() once, and use n, n + 1, 2 n of it."
+            ) from None
+    return plain[0] if plain else None
+
+
 def _ours(p: Program, buffer: Buffer) -> bool:
     return buffer.role == "work" and (p.wide > 1 or not buffer.uniform)
 
@@ -233,11 +348,11 @@ def _real(aval: Any) -> bool:
 
 def _input(t: Interpreter, slot: int, aval: Any, own: bool, known: np.ndarray | None) -> Value:
     """An argument: exploded where it is small or partly known, else read from memory."""
-    p, type, shape = t.p, type_of(aval), tuple(aval.shape)
-    size = int(np.prod(shape, dtype=np.int64))
+    p, type, shape = t.p, type_of(aval), t.sizes(tuple(aval.shape))
+    size = math.prod(shape)
     buffer = p.buffer(type, size, not own, "input", slot)
     x = t.arrays.view(buffer, shape, parameter=not own)
-    if known is None and size > SMALL:
+    if known is None and not within(shape, SMALL):
         return x
     out = t.arrays.explode(x)
     if known is not None:
@@ -260,10 +375,3 @@ def _lanes(types: Iterable[str]) -> int:
     """How many of the widest floats a vector holds."""
     widest = max((BITS[t] for t in types if t[0] == "f"), default=32)
     return max(machine.vector_bytes() * 8 // widest, 1)
-
-
-def launch_table(code: Code, tiles: int, threads: int) -> np.ndarray:
-    """First operand of the custom call, as pairs of 32-bit halves: JAX may be without int64."""
-    table = np.array([tiles, threads, code.scratch, *code.table], dtype=np.int64)
-    assert len(table) == HEAD + len(code.table)
-    return table.view(np.int32)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graftsim.kernels.ir.program import Branch, Buffer, Library, Loop, Program, Region, Store
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.statements import Branch, Buffer, Library, Loop, Region, Statement, Store
 
 
 @dataclass
@@ -13,7 +14,7 @@ class Live:
 
     nodes: set[int] = field(default_factory=set)
     stores: set[Store] = field(default_factory=set)
-    statements: set[Loop | Branch | Library] = field(default_factory=set)
+    statements: set[Statement] = field(default_factory=set)
 
     def has(self, item: object) -> bool:
         """Is an item of a region needed?"""
@@ -24,92 +25,103 @@ class Live:
 
 def find_live(p: Program) -> Live:
     """Mark backwards from the outputs."""
-    live = Live()
-    todo: list[int] = []
-    buffers: set[int] = set()
-    regions: set[int] = {id(p.root)}
-
-    def want(n: int) -> None:
-        if n not in live.nodes:
-            live.nodes.add(n)
-            todo.append(n)
-
-    def want_region(r: Region | None) -> None:
-        while r is not None and id(r) not in regions:
-            regions.add(id(r))
-            if r.owner is not None:
-                want_statement(r.owner)
-            r = r.parent
-
-    def want_statement(s: Loop | Branch | Library) -> None:
-        if s in live.statements:
-            return
-        live.statements.add(s)
-        if isinstance(s, Loop):
-            want(s.going if s.test is not None else s.count)
-            want_region(s.body)
-        elif isinstance(s, Branch):
-            want(s.condition)
-            want_region(s.sides[0].parent)
-        else:
-            for n in (*s.xs, *s.where):
-                want(n)
-
-    def want_store(s: Store) -> None:
-        if s not in live.stores:
-            live.stores.add(s)
-            want(s.value)
-            want(s.index)
-            want_region(s.region)
-
-    def want_buffer(b: Buffer) -> None:
-        if b.number not in buffers:
-            buffers.add(b.number)
-            for s in b.stores:
-                want_store(s)
-
+    marker = _Marker(p)
     for b in p.buffers:
         if b.role == "output":
-            want_buffer(b)
-    phi_owner: dict[int, tuple[Loop, int]] = {}
-    while todo:
-        n = todo.pop()
-        op, args = p.ops[n], p.args[n]
-        if op == "const":
-            continue
-        want_region(p.regions[n])
-        if op == "load":
-            want(args[0])
-            want_buffer(args[1])
-        elif op == "phi":
-            loop = p.regions[n].owner
-            if loop is None:  # the tile counter
-                continue
-            want_statement(loop)
-            if n != loop.counter:
-                if n not in phi_owner:
-                    phi_owner.update((m, (loop, k)) for k, m in enumerate(loop.phis))
-                k = phi_owner[n][1]
-                want(loop.nexts[k])
-                want(loop.inits[k])
-        elif op == "result":
-            s = args[0]
-            want_statement(s)
-            if isinstance(s, Loop) and n in s.exports:
-                want(s.exports[n])
-                continue
-            k = s.results.index(n) if len(s.results) < 16 else _position(s, n)
-            if isinstance(s, Loop):
-                want(s.phis[k])
-                want(s.nexts[k])
-                want(s.inits[k])
-            elif isinstance(s, Branch):
-                for side in s.values:
-                    want(side[k])
+            marker.buffer(b)
+    while marker.todo:
+        marker.needs_of(marker.todo.pop())
+    return marker.live
+
+
+class _Marker:
+    """Marks what is wanted; nodes of which the operands are yet to be marked wait in `todo`."""
+
+    def __init__(self, p: Program) -> None:
+        self.p, self.live = p, Live()
+        self.todo: list[int] = []
+        self._buffers: set[int] = set()
+        self._regions: set[int] = {id(p.root)}
+        # Where a carried scalar stands in its loop.
+        self._place: dict[int, int] = {}
+
+    def node(self, *nodes: int) -> None:
+        """These are wanted."""
+        for n in nodes:
+            if n not in self.live.nodes:
+                self.live.nodes.add(n)
+                self.todo.append(n)
+
+    def buffer(self, b: Buffer) -> None:
+        """What is in memory is wanted."""
+        if b.number not in self._buffers:
+            self._buffers.add(b.number)
+            for s in b.stores:
+                self._store(s)
+
+    def _store(self, s: Store) -> None:
+        if s not in self.live.stores:
+            self.live.stores.add(s)
+            self.node(s.value, s.index)
+            self._region(s.region)
+
+    def _region(self, r: Region | None) -> None:
+        """Something in a region is wanted, and so are the statements around it."""
+        while r is not None and id(r) not in self._regions:
+            self._regions.add(id(r))
+            if r.owner is not None:
+                self._statement(r.owner)
+            r = r.parent
+
+    def _statement(self, s: Statement) -> None:
+        if s in self.live.statements:
+            return
+        self.live.statements.add(s)
+        if isinstance(s, Loop):
+            self.node(s.going if s.test is not None else s.count)
+            self._region(s.body)
+        elif isinstance(s, Branch):
+            self.node(s.condition)
+            self._region(s.sides[0].parent)
         else:
-            for a in args:
-                want(a)
-    return live
+            self.node(*s.xs, *s.where)
+
+    def needs_of(self, n: int) -> None:
+        """Whatever a wanted node needs is wanted."""
+        op = self.p.ops[n]
+        if op == "const":
+            return
+        self._region(self.p.regions[n])
+        if op == "phi":
+            self._phi(n)
+        elif op == "result":
+            self._result(n, self.p.args[n][0])
+        else:
+            self.node(*self.p.operands(n))
+            if op == "load":
+                self.buffer(self.p.args[n][1])
+
+    def _phi(self, n: int) -> None:
+        loop = self.p.regions[n].owner
+        if loop is None:  # the tile counter
+            return
+        self._statement(loop)
+        if n != loop.counter:
+            if n not in self._place:
+                self._place.update((m, k) for k, m in enumerate(loop.phis))
+            k = self._place[n]
+            self.node(loop.nexts[k], loop.inits[k])
+
+    def _result(self, n: int, s: Statement) -> None:
+        self._statement(s)
+        if isinstance(s, Loop) and n in s.exports:
+            self.node(s.exports[n])
+            return
+        k = s.results.index(n) if len(s.results) < 16 else _position(s, n)
+        if isinstance(s, Loop):
+            self.node(s.phis[k], s.nexts[k], s.inits[k])
+        elif isinstance(s, Branch):
+            self.node(*(side[k] for side in s.values))
 
 
 def _position(s: Loop | Branch | Library, n: int) -> int:

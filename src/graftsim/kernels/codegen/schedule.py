@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graftsim.kernels.codegen.liveness import Live
-from graftsim.kernels.ir.program import Branch, Loop, Program, Region
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.statements import Branch, Loop, Region
 
 # Operations whose code (some nine bytes each) is beyond the 64 KiB of present caches.
 _LONG = 7000
@@ -57,7 +58,7 @@ def _reorder(p: Program, live: Live, region: Region) -> None:
 def _depth_first(p: Program, run: list[int]) -> list[int]:
     """The same nodes, each as late as the first that needs it allows."""
     here = set(run)
-    operands = {n: [a for a in dict.fromkeys(_operands(p, n)) if a in here] for n in run}
+    operands = {n: [a for a in dict.fromkeys(p.operands(n)) if a in here] for n in run}
     # Registers that the tree below a node takes at least.
     registers: dict[int, int] = {}
     needed: set[int] = set()
@@ -76,10 +77,3 @@ def _depth_first(p: Program, run: list[int]) -> list[int]:
             else:
                 out[stack.pop()] = None
     return list(out)
-
-
-def _operands(p: Program, n: int) -> tuple[int, ...]:
-    op, args = p.ops[n], p.args[n]
-    if op in ("const", "phi", "result"):
-        return ()
-    return args[:1] if op in ("load", "lane") else args

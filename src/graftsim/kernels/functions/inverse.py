@@ -69,7 +69,7 @@ def atan2(m: Real, y: int, x: int) -> int:
     same = m.where(m.gt(n, 0.0), 1.0, 0.0)
     t = m.where(m.eq(n, d), same, m.div(n, d))
     left = m.p.compare("lt", m.bits(x), m.integer(0))
-    t = m.where(m.p.bxor(steep, left), m.neg(t), t)
+    t = m.where(m.p.apply("bxor", steep, left), m.neg(t), t)
     high, low = parts("pi", m.type, 2, 0.5)
     base = m.where(steep, high, m.where(left, 2 * high, 0.0))
     rest = m.where(steep, low, m.where(left, 2 * low, 0.0))

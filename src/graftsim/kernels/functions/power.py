@@ -47,8 +47,8 @@ def cbrt(m: Real, x: int) -> int:
 
 def _parity(m: Real, y: int) -> tuple[int, int]:
     """Is y whole? Is it odd?"""
-    whole, half = m.eq(m.p.rint(y), y), m.mul(y, 0.5)
-    return whole, m.p.band(whole, m.p.compare("ne", m.p.rint(half), half))
+    whole, half = m.eq(m.p.apply("rint", y), y), m.mul(y, 0.5)
+    return whole, m.p.band(whole, m.p.compare("ne", m.p.apply("rint", half), half))
 
 
 def _special(m: Real, x: int, y: int, size: int) -> int:

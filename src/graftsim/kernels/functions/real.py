@@ -38,15 +38,15 @@ class Real:
 
     def add(self, a: Arg, b: Arg) -> int:
         """a + b."""
-        return self.p.xadd(self.node(a), self.node(b))
+        return self.p.apply("xadd", self.node(a), self.node(b))
 
     def sub(self, a: Arg, b: Arg) -> int:
         """a - b."""
-        return self.p.xsub(self.node(a), self.node(b))
+        return self.p.apply("xsub", self.node(a), self.node(b))
 
     def mul(self, a: Arg, b: Arg) -> int:
         """a b."""
-        return self.p.xmul(self.node(a), self.node(b))
+        return self.p.apply("xmul", self.node(a), self.node(b))
 
     def div(self, a: Arg, b: Arg) -> int:
         """a / b."""
@@ -62,7 +62,7 @@ class Real:
 
     def sqrt(self, a: int) -> int:
         """Square root."""
-        return self.p.sqrt(a)
+        return self.p.apply("sqrt", a)
 
     def neg(self, a: int) -> int:
         """-a."""
@@ -70,7 +70,7 @@ class Real:
 
     def signed(self, a: Arg, b: int) -> int:
         """Size of a, sign of b."""
-        return self.p.copysign(self.node(a), b)
+        return self.p.apply("copysign", self.node(a), b)
 
     def poly(self, name: str, x: int, square: int | None = None) -> int:
         """Polynomial of the table; with x² at hand, odd and even powers in parallel."""
@@ -143,11 +143,11 @@ class Real:
 
     def left(self, a: int, by: int) -> int:
         """Shifted towards the sign."""
-        return self.p.shl(a, self.integer(by))
+        return self.p.apply("shl", a, self.integer(by))
 
     def right(self, a: int, by: int) -> int:
         """Shifted away from the sign, zeros in."""
-        return self.p.lshr(a, self.integer(by))
+        return self.p.apply("lshr", a, self.integer(by))
 
     @property
     def magic(self) -> float:

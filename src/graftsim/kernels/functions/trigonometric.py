@@ -53,8 +53,8 @@ class _Reduced:
         m = self.m
         turn = m.left(m.plus(self.bits, ahead), m.width - 2)
         if sign is not None:
-            turn = m.p.bxor(turn, m.bits(sign))
-        return m.real(m.p.bxor(m.bits(a), m.mask(turn, 1 << m.width - 1)))
+            turn = m.p.apply("bxor", turn, m.bits(sign))
+        return m.real(m.p.apply("bxor", m.bits(a), m.mask(turn, 1 << m.width - 1)))
 
 
 def _pair(m: Real, r: int) -> tuple[int, int]:
@@ -94,7 +94,7 @@ def _tan(m: Real, x: int) -> int:
     odd = reduced.odd()
     t = m.div(m.where(odd, -1.0, t), m.where(odd, t, 1.0))
     sign = m.mask(m.bits(x), 1 << m.width - 1)
-    return m.real(m.p.bxor(m.bits(t), sign))
+    return m.real(m.p.apply("bxor", m.bits(t), sign))
 
 
 def _with_slow_path(

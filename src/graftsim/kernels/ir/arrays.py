@@ -8,12 +8,15 @@ that chains of elementwise operations fuse by themselves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from graftsim.kernels.ir.program import Buffer, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.sizes import Size, within
+from graftsim.kernels.ir.statements import Buffer
 
 Exploded = np.ndarray
 Index = tuple[int, ...]
@@ -47,7 +50,7 @@ class Pull:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
 
 Value = Exploded | Pull
@@ -66,7 +69,7 @@ class Arrays:
         # One copy in memory of each exploded array that is indexed at run time.
         self._copies: dict[tuple[int, ...], tuple[Buffer, list[int]]] = {}
 
-    def index(self, i: int) -> int:
+    def index(self, i: int | Size) -> int:
         """Constant index."""
         return self.p.const(i, "i64")
 
@@ -130,7 +133,7 @@ class Arrays:
         uniform = all(p.uniform[n] for n in nodes)
         here = p.region
         deepest = max((p.regions[n] for n in nodes), key=lambda r: r.depth)
-        p.region = p._place(deepest)
+        p.region = p.place(deepest)
         buffer = p.buffer(p.types[nodes[0]], len(nodes), uniform)
         for i, n in enumerate(nodes):
             p.store(buffer, self.index(i), n)
@@ -157,7 +160,7 @@ class Arrays:
 
     def settle(self, x: Value) -> Value:
         """Exploded if it has become small."""
-        if isinstance(x, Pull) and x.size <= SMALL and not x.parameter:
+        if isinstance(x, Pull) and within(x.shape, SMALL) and not x.parameter:
             return self.explode(x)
         return x
 
@@ -169,7 +172,7 @@ class Arrays:
                 body(index)
             elif shape[k] == 1:
                 level(k + 1, (*index, self.index(0)))
-            elif shape[k]:
+            elif shape[k] != 0:
                 self.p.for_range(shape[k], lambda i: level(k + 1, (*index, i)))
 
         level(0, ())
@@ -196,6 +199,10 @@ class Arrays:
         self.write(x, buffer, lambda i: self.offset(x.shape, i))
         buffer.uniform = all(p.uniform[s.value] and p.uniform[s.index] for s in buffer.stores)
         return self.view(buffer, x.shape)
+
+    def readable(self, x: Value) -> Value:
+        """As it is, or in memory if evaluating it again and again would be work."""
+        return self.materialise(x, x.type) if isinstance(x, Pull) and not x.view else x
 
     def view(self, buffer: Buffer, shape: tuple[int, ...], parameter: bool = False) -> Pull:
         """Row-major array over memory."""

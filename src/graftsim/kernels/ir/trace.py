@@ -1,14 +1,14 @@
 """The front end: JAX traces a function, and its jaxpr is interpreted over scalars.
 
-Each primitive has a rule in one of the modules of `RULES`; loops and branches stay structured
-(`control`), everything else becomes nodes. Custom derivative rules need no care here: JAX has
-applied them before the jaxpr is made.
+Each primitive has a rule (`RULES`); loops and branches stay structured, everything else becomes
+nodes. Custom derivative rules need no care here: JAX has applied them before the jaxpr is made.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -18,10 +18,14 @@ from jax.extend.source_info_util import summarize  # pyright: ignore
 
 from graftsim.errors import KernelError
 from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, Pull, Value
-from graftsim.kernels.ir.program import TYPES, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.sizes import Size, Undecided, size, within
+from graftsim.kernels.ir.types import DTYPES, TYPES
 
 Rule = Callable[["Interpreter", dict[str, Any], list[Value], list[Any]], Sequence[Value]]
 RULES: dict[str, Rule] = {}
+# Lengths up to so many times the symbol of a length are recognised.
+_FACTORS = 17
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -45,11 +49,28 @@ def type_of(aval: Any) -> str:
         ) from None
 
 
+@dataclass(frozen=True)
+class _Aval:
+    shape: tuple[int | Size, ...]
+    dtype: Any
+
+
+def size_of(dim: Any, steps: Any) -> int | Size:
+    """A dimension as JAX has it, where `steps` is its symbol, as a number of this compiler."""
+    for factor in range(_FACTORS):
+        rest = dim - factor * steps
+        if isinstance(rest, int):
+            return size(rest, factor)
+    raise Undecided(f"Kernels do not know the length {dim} before the call.")
+
+
 class Interpreter:
     """Evaluates jaxprs into one program."""
 
-    def __init__(self, wide: int = 1) -> None:
+    def __init__(self, wide: int = 1, steps: Any = None) -> None:
         self.p = Program(wide)
+        # JAX's symbol of a length that is known in the call alone.
+        self.steps = steps
         self.arrays = Arrays(self.p)
         # Large constants become inputs that all lanes share.
         self.constants: list[np.ndarray] = []
@@ -57,9 +78,9 @@ class Interpreter:
         # Lanes that count, inside a branch that only some take.
         self.mask: int | None = None
 
-    def literal(self, value: Any) -> Value:
-        """Value of a constant array."""
-        x = np.asarray(value)
+    def literal(self, value: Any, aval: Any) -> Value:
+        """Value of a constant array, of the type that JAX takes it for: 1.0 may be a float32."""
+        x = np.asarray(value, DTYPES[type_of(aval)])
         # Zeros and ones make code small; other numbers in bulk (weights) would make it large.
         bulk = x.size > 256 and np.isin(x, (0, 1, -1)).mean() < 0.3
         if bulk and self.on_constant is not None:
@@ -75,7 +96,7 @@ class Interpreter:
         uses.update(v for v in jaxpr.outvars if not isinstance(v, jex.Literal))
 
         def read(v: Any) -> Value:
-            return self.literal(v.val) if isinstance(v, jex.Literal) else env[v]
+            return self.literal(v.val, v.aval) if isinstance(v, jex.Literal) else env[v]
 
         env.update(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, args, strict=True))
@@ -84,29 +105,42 @@ class Interpreter:
             handler = RULES.get(name)
             if handler is None:
                 raise KernelError(f"Kernels do not know the primitive '{name}' ({_where(eqn)}).")
-            avals = [v.aval for v in eqn.outvars]
+            avals, params = [v.aval for v in eqn.outvars], eqn.params
+            if self.steps is not None:
+                avals = [_Aval(self.sizes(a.shape), a.dtype) for a in avals]
+                params = {k: self.sizes(x) for k, x in params.items()}
             try:
-                outs = handler(self, eqn.params, [read(v) for v in eqn.invars], avals)
+                outs = handler(self, params, [read(v) for v in eqn.invars], avals)
             except KernelError as error:
                 if "(" not in str(error):
-                    raise KernelError(f"{error} In '{name}' ({_where(eqn)}).") from None
+                    raise type(error)(f"{error} In '{name}' ({_where(eqn)}).") from None
                 raise
-            for v, out in zip(eqn.outvars, outs, strict=True):
-                assert tuple(out.shape) == v.aval.shape, (name, out.shape, v.aval.shape)
+            for v, aval, out in zip(eqn.outvars, avals, outs, strict=True):
+                assert tuple(out.shape) == aval.shape, (name, out.shape, aval.shape)
                 out = self.arrays.settle(out)
                 if isinstance(out, Pull) and not out.view and uses[v] > 1:
-                    out = self.arrays.materialise(out, type_of(v.aval))
+                    out = self.arrays.materialise(out, type_of(aval))
                 env[v] = out
         return [read(v) for v in jaxpr.outvars]
 
+    def sizes(self, x: Any) -> Any:
+        """Lengths of arrays and loops as this compiler's numbers; everything else as it is."""
+        if isinstance(x, tuple | list):
+            return type(x)(map(self.sizes, x)) if type(x) in (tuple, list) else x
+        return size_of(x, self.steps) if isinstance(x, type(self.steps)) else x
+
     def closed(self, closed: Any, args: Sequence[Value]) -> list[Value]:
         """Outputs of a closed jaxpr."""
-        return self.run(closed.jaxpr, [self.literal(c) for c in closed.consts], args)
+        return self.run(closed.jaxpr, self.literals(closed.jaxpr, closed.consts), args)
 
-    def unrolls(self, xs: Sequence[Value], size: int) -> bool:
+    def literals(self, jaxpr: Any, consts: Sequence[Any]) -> list[Value]:
+        """Values of the constants that a jaxpr is closed over."""
+        return [self.literal(c, v.aval) for c, v in zip(consts, jaxpr.constvars, strict=True)]
+
+    def unrolls(self, xs: Sequence[Value], shape: Sequence[int | Size]) -> bool:
         """Does an operation on these become straight-line code?"""
-        return size <= EXPLODE and not any(
-            isinstance(x, Pull) and not (x.parameter and x.size <= EXPLODE_INPUT) for x in xs
+        return within(shape, EXPLODE) and not any(
+            isinstance(x, Pull) and not (x.parameter and within(x.shape, EXPLODE_INPUT)) for x in xs
         )
 
 

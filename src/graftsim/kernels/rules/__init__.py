@@ -4,13 +4,27 @@ Importing this package registers them all.
 """
 
 from graftsim.kernels.rules import (
-    control,
+    branches,
+    calls,
     elementwise,
     indexing,
     linalg,
+    loops,
+    products,
     reductions,
     shaping,
     sorting,
 )
 
-__all__ = ["control", "elementwise", "indexing", "linalg", "reductions", "shaping", "sorting"]
+__all__ = [
+    "branches",
+    "calls",
+    "elementwise",
+    "indexing",
+    "linalg",
+    "loops",
+    "products",
+    "reductions",
+    "shaping",
+    "sorting",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 from graftsim.errors import KernelError
 from graftsim.kernels.functions import FUNCTIONS
 from graftsim.kernels.ir.arrays import Pull, Value
-from graftsim.kernels.ir.program import BITS, DTYPES, Program
+from graftsim.kernels.ir.ops import COMPARISONS
+from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.types import BITS, DTYPES
 from graftsim.kernels.rules.wide import mapped
 
 # Elements of all operands, in order -> elements of the result.
@@ -22,8 +25,8 @@ def elementwise(
     t: Interpreter, f: ListFunction, xs: list[Value], shape: tuple[int, ...], type: str
 ) -> Value:
     """Apply a function of lists of elements over arrays; axes of length one are repeated."""
-    size = int(np.prod(shape, dtype=np.int64))
-    if t.unrolls(xs, size):
+    size = math.prod(shape)
+    if t.unrolls(xs, shape):
         lists = []
         for x in xs:
             x = t.arrays.explode(x)
@@ -72,15 +75,14 @@ _simple("neg", Program.neg)
 _simple("max", Program.max)
 _simple("min", Program.min)
 _simple("abs", Program.abs)
-_simple("sqrt", Program.sqrt)
-_simple("floor", Program.floor)
-_simple("ceil", Program.ceil)
 _simple("and", Program.band)
 _simple("or", Program.bor)
-_simple("xor", Program.bxor)
 _simple("not", Program.bnot)
 _simple("square", lambda p, a: p.mul(a, a))
-for _kind in ("lt", "le", "gt", "ge", "eq", "ne"):
+# Operations that need no more than their row of the table.
+for _name, _op in {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "xor": "bxor"}.items():
+    _simple(_name, lambda p, *a, op=_op: p.apply(op, *a))
+for _kind in COMPARISONS:
     _simple(_kind, lambda p, a, b, kind=_kind: p.compare(kind, a, b))
 
 
@@ -127,17 +129,17 @@ def _within_width(p: Program, b: int) -> int:
 
 
 def _shift_left(p: Program, a: int, b: int) -> int:
-    return p.select(_within_width(p, b), p.shl(a, b), p.const(0, p.type(a)))
+    return p.select(_within_width(p, b), p.apply("shl", a, b), p.const(0, p.type(a)))
 
 
 def _shift_right_logical(p: Program, a: int, b: int) -> int:
-    return p.select(_within_width(p, b), p.lshr(a, b), p.const(0, p.type(a)))
+    return p.select(_within_width(p, b), p.apply("lshr", a, b), p.const(0, p.type(a)))
 
 
 def _shift_right_arithmetic(p: Program, a: int, b: int) -> int:
     t = p.type(a)
     b = p.select(_within_width(p, b), b, p.const(BITS[t] - 1, t))
-    return p.bitcast(p.ashr(_signed(p, a), _signed(p, b)), t)
+    return p.bitcast(p.apply("ashr", _signed(p, a), _signed(p, b)), t)
 
 
 def sign(p: Program, a: int) -> int:
@@ -168,9 +170,9 @@ def power(p: Program, a: int, n: int) -> int:
 def round_away(p: Program, a: int) -> int:
     """Nearest whole number, halves away from zero."""
     t = p.type(a)
-    whole = p.trunc(a)
-    further = p.add(whole, p.copysign(p.const(1, t), a))
-    rest = p.abs(p.xsub(a, whole))
+    whole = p.apply("trunc", a)
+    further = p.add(whole, p.apply("copysign", p.const(1, t), a))
+    rest = p.abs(p.apply("xsub", a, whole))
     return p.select(p.compare("ge", rest, p.const(0.5, t)), further, whole)
 
 
@@ -185,7 +187,7 @@ _register("integer_pow", lambda p, params: each(lambda a: power(p, a, params["y"
 _register(
     "round",
     lambda p, params: each(
-        (lambda a: p.rint(a))
+        (lambda a: p.apply("rint", a))
         if int(params["rounding_method"]) == 1
         else (lambda a: round_away(p, a))
     ),

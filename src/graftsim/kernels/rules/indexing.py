@@ -8,13 +8,14 @@ import jax
 import numpy as np
 
 from graftsim.kernels.ir.arrays import SMALL, Index, Pull, Value
-from graftsim.kernels.ir.program import DTYPES
+from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.types import DTYPES
 
 
 def pulled(t: Interpreter, result: Pull, sources: list[Value]) -> Value:
     """Exploded at once where all sources are, else as it is."""
-    return t.arrays.explode(result) if t.unrolls(sources, result.size) else result
+    return t.arrays.explode(result) if t.unrolls(sources, result.shape) else result
 
 
 def clamp(t: Interpreter, i: int, high: int) -> int:
@@ -61,7 +62,7 @@ def _dynamic_update(t: Interpreter, params: dict[str, Any], xs: list[Value], ava
         for s, n, m in zip(starts, x.shape, update.shape, strict=True)
     )
     known = t.arrays.known(start)
-    if t.unrolls([x, update], x.size) and (known is not None or x.size <= SMALL):
+    if t.unrolls([x, update], x.shape) and (known is not None or within(x.shape, SMALL)):
         out = t.arrays.explode(x).copy()
         new = t.arrays.explode(update)
         if known is not None:
@@ -149,7 +150,7 @@ def _scatter(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
         return tuple(where), p.const(True, "i1") if clips else good
 
     fixed = not isinstance(indices, Pull) and all(p.is_const(int(n)) for n in indices.ravel())
-    if fixed and t.unrolls([x, updates], max(x.size, updates.size)):
+    if fixed and all(t.unrolls([x, updates], y.shape) for y in (x, updates)):
         out = t.arrays.explode(x).copy()
         new = t.arrays.explode(updates)
         for k in np.ndindex(*new.shape):
@@ -185,7 +186,7 @@ def _combiner(t: Interpreter, params: dict[str, Any]) -> Any:
         return lambda old, new: new
     if len(names) == 1 and names[0] in table:
         return table[names[0]]
-    consts = [t.literal(c) for c in params.get("update_consts", ())]
+    consts = t.literals(closed, params.get("update_consts", ()))
 
     def run(old: int, new: int) -> int:
         scalars = [np.array(n, dtype=np.int64) for n in (old, new)]

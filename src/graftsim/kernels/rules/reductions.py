@@ -1,25 +1,22 @@
-"""Rules of sums, products and other reductions."""
+"""Rules of sums and other reductions along axes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from graftsim.kernels.ir.arrays import Index, Pull, Value
-from graftsim.kernels.ir.program import DTYPES, Loop, Program
+from graftsim.kernels.ir.program import Program
+from graftsim.kernels.ir.statements import Loop
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
-from graftsim.kernels.rules.elementwise import convert, each, ones
-from graftsim.kernels.rules.wide import mapped, product
+from graftsim.kernels.ir.types import DTYPES
+from graftsim.kernels.rules.elementwise import each, ones
+from graftsim.kernels.rules.wide import mapped
 
 T = TypeVar("T")
-# A contraction with an array of parameters larger than this becomes a loop.
-UNROLL_PRODUCT = 256
-# The same in one simulation, where the code is as many times shorter as a vector has elements.
-UNROLL_WIDE = 1024
-# Of a looped contraction: results computed together, and terms of each a turn.
-ROWS, TERMS = 8, 4
 
 
 def accumulate(
@@ -42,7 +39,7 @@ def _reduction(name: str, f: Callable[[Program, int, int], int], start: Callable
     def _(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
         x, axes, type = xs[0], tuple(params["axes"]), type_of(avals[0])
         p = t.p
-        if t.unrolls([x], x.size):
+        if t.unrolls([x], x.shape):
             x = t.arrays.explode(x)
             rest = [k for k in range(x.ndim) if k not in axes]
             count = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
@@ -91,7 +88,7 @@ def _reduce_loops(
 
     if not shape:
         return np.array(total(()), dtype=np.int64)
-    buffer = p.buffer(type, int(np.prod(shape)), uniform=False)
+    buffer = p.buffer(type, math.prod(shape), uniform=False)
     t.arrays.loops(shape, lambda i: p.store(buffer, t.arrays.offset(shape, i), total(i)))
     return t.arrays.view(buffer, shape)
 
@@ -110,14 +107,14 @@ _reduction("reduce_max", lambda p, a, b: p.max(a, b), _lowest)
 _reduction("reduce_min", lambda p, a, b: p.min(a, b), _highest)
 _reduction("reduce_and", lambda p, a, b: p.band(a, b), lambda t: True if t == "i1" else ones(t))
 _reduction("reduce_or", lambda p, a, b: p.bor(a, b), lambda _: 0)
-_reduction("reduce_xor", lambda p, a, b: p.bxor(a, b), lambda _: 0)
+_reduction("reduce_xor", lambda p, a, b: p.apply("bxor", a, b), lambda _: 0)
 
 
 def _cumulative(name: str, f: Callable[[Program, int, int], int], start: Callable[[str], Any]):
     @rule(name)
     def _(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
         axis, backward = params["axis"], params["reverse"]
-        if not t.unrolls(xs, xs[0].size):
+        if not t.unrolls(xs, xs[0].shape):
             return [_cumulate_loops(t, xs[0], axis, backward, f, start(type_of(avals[0])))]
         x = np.moveaxis(t.arrays.explode(xs[0]), axis, 0)
         out = x[::-1].copy() if backward else x.copy()
@@ -181,10 +178,10 @@ def _arg(name: str, kind: str):
             inits = [element(t.arrays.index(0)), p.const(0, type)]
             return accumulate(p, x.shape[axis], inits, body)[1]
 
-        if not t.unrolls(xs, x.size):
+        if not t.unrolls(xs, x.shape):
             if not shape:
                 return [np.array(line(()), dtype=np.int64)]
-            buffer = p.buffer(type, int(np.prod(shape)), uniform=False)
+            buffer = p.buffer(type, math.prod(shape), uniform=False)
             t.arrays.loops(shape, lambda i: p.store(buffer, t.arrays.offset(shape, i), line(i)))
             return [t.arrays.view(buffer, shape)]
         x = np.moveaxis(t.arrays.explode(x), axis, 0)
@@ -199,129 +196,3 @@ def _arg(name: str, kind: str):
 
 _arg("argmax", "gt")
 _arg("argmin", "lt")
-
-
-@rule("dot_general")
-def _dot_general(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
-    type = type_of(avals[0])
-    # The factors may be of different types.
-    a, b = (convert(t, x, type) for x in xs)
-    (ca, cb), (ba, bb) = params["dimension_numbers"]
-    fa = [k for k in range(len(a.shape)) if k not in (*ca, *ba)]
-    fb = [k for k in range(len(b.shape)) if k not in (*cb, *bb)]
-    shape = tuple(avals[0].shape)
-    most = UNROLL_WIDE if t.p.wide > 1 else UNROLL_PRODUCT
-    large = any(isinstance(x, Pull) and (not x.parameter or x.size > most) for x in (a, b))
-    if not large:
-        A = np.transpose(t.arrays.explode(a), (*ba, *fa, *ca))
-        B = np.transpose(t.arrays.explode(b), (*bb, *fb, *cb))
-        n, rows, cols, K = (
-            int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
-            for x, axes in ((a, ba), (a, fa), (b, fb), (a, ca))
-        )
-        out = _product(t.p, A.reshape(n, rows, K), B.reshape(n, cols, K), type)
-        return [out.reshape(shape)]
-    nb, na = len(ba), len(fa)
-    contracted = tuple(a.shape[k] for k in ca)
-
-    def element(i: Index, k: Index) -> tuple[int, int]:
-        ia, ib = [0] * len(a.shape), [0] * len(b.shape)
-        for axes, index, values in (
-            (ba, ia, i[:nb]), (bb, ib, i[:nb]), (fa, ia, i[nb : nb + na]), (fb, ib, i[nb + na :]),
-            (ca, ia, k), (cb, ib, k),
-        ):  # fmt: skip
-            for axis, v in zip(axes, values, strict=True):
-                index[axis] = v
-        return t.arrays.at(a, tuple(ia)), t.arrays.at(b, tuple(ib))
-
-    return [_product_loops(t, shape, contracted, element, type)]
-
-
-def _product(p: Program, A: np.ndarray, B: np.ndarray, type: str) -> np.ndarray:
-    """Batched A B^T, unrolled; known zeros cost nothing, not even here."""
-    n, rows, _ = A.shape
-    cols = B.shape[1]
-    zero = p.const(0, type)
-    mul, add = p.mul, p.add
-    if type == "i1":
-        mul, add = p.band, p.bor
-    dead = {zero, p.const(-0.0, type)} if type[0] == "f" else {zero}
-    out = np.empty((n, rows, cols), dtype=np.int64)
-    for k in range(n):
-        if type[0] == "f" and (wide := product(p, A[k], B[k])) is not None:
-            out[k] = wide
-            continue
-        right = [[(j, x) for j, x in enumerate(r) if x not in dead] for r in B[k].tolist()]
-        for i, row in enumerate(A[k].tolist()):
-            for c, column in enumerate(right):
-                s = zero
-                for j, x in column:
-                    y = row[j]
-                    if y not in dead:
-                        s = add(s, mul(y, x))
-                out[k, i, c] = s
-    return out
-
-
-def _product_loops(
-    t: Interpreter, shape: tuple[int, ...], contracted: tuple[int, ...],
-    element: Callable[[Index, Index], tuple[int, int]], type: str,
-) -> Value:  # fmt: skip
-    """Loop nest; the innermost keeps several rows at once, which share what they can."""
-    p, index = t.p, t.arrays.index
-    zero = p.const(0, type)
-    mul, add = (p.band, p.bor) if type == "i1" else (p.mul, p.add)
-    *outer, last = shape or (1,)
-    size = int(np.prod(shape, dtype=np.int64))
-    buffer = p.buffer(type, max(size, 1), uniform=False)
-    *far, near = contracted or (1,)
-    terms = near if near <= 2 * TERMS else TERMS
-
-    def block(where: Index, first: int, rows: int) -> None:
-        """`rows` neighbouring results, from the node `first` on."""
-        columns = [p.add(first, index(r)) for r in range(rows)]
-
-        def fold(k: Index, accs: list[int]) -> list[int]:
-            out = []
-            for c, acc in zip(columns, accs, strict=True):
-                x, y = element((*where, c) if shape else (), k if contracted else ())
-                out.append(add(acc, mul(x, y)))
-            return out
-
-        def level(k: Index, accs: list[int]) -> list[int]:
-            if len(k) < len(far):
-                return accumulate(p, far[len(k)], accs, lambda i, a: level((*k, i), a))
-            return innermost(k, accs)
-
-        def innermost(k: Index, accs: list[int]) -> list[int]:
-            turns = near // terms
-
-            def body(i: int, a: list[int]) -> list[int]:
-                for m in range(terms):
-                    a = fold((*k, p.add(p.mul(i, index(terms)), index(m))), a)
-                return a
-
-            if turns > 1:
-                accs = accumulate(p, turns, accs, body)
-            elif turns == 1:
-                accs = body(index(0), accs)
-            for m in range(turns * terms, near):
-                accs = fold((*k, index(m)), accs)
-            return accs
-
-        for c, s in zip(columns, level((), [zero] * rows), strict=True):
-            p.store(buffer, t.arrays.offset((*outer, last), (*where, c)), s)
-
-    def line(where: Index) -> None:
-        blocks = last // ROWS
-        if blocks > 1:
-            p.for_range(blocks, lambda i: block(where, p.mul(i, index(ROWS)), ROWS))
-        elif blocks == 1:
-            block(where, index(0), ROWS)
-        if last % ROWS:
-            block(where, index(blocks * ROWS), last % ROWS)
-
-    t.arrays.loops(outer, line)
-    # Sums of what all lanes share are the same for all lanes.
-    buffer.uniform = all(p.uniform[s.value] for s in buffer.stores)
-    return t.arrays.view(buffer, shape)

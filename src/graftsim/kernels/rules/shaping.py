@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from graftsim.kernels.ir.arrays import EXPLODE, Index, Pull, Value
-from graftsim.kernels.ir.program import DTYPES, Buffer
+from graftsim.kernels.ir.sizes import within
+from graftsim.kernels.ir.statements import Buffer
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
+from graftsim.kernels.ir.types import DTYPES
 
 Place = Callable[[Index], int]
 
@@ -62,9 +64,8 @@ def _squeeze(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
 
 @rule("broadcast_in_dim")
 def _broadcast(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
-    x, shape, dims = xs[0], tuple(params["shape"]), params["broadcast_dimensions"]
-    size = int(np.prod(shape, dtype=np.int64))
-    if not isinstance(x, Pull) and size <= EXPLODE:
+    x, shape, dims = xs[0], tuple(avals[0].shape), params["broadcast_dimensions"]
+    if not isinstance(x, Pull) and within(shape, EXPLODE):
         padded = [1] * len(shape)
         for axis, d in enumerate(dims):
             padded[d] = x.shape[axis]
@@ -115,7 +116,7 @@ def _concatenate(t: Interpreter, params: dict[str, Any], xs: list[Value], avals:
 
 def concatenate(t: Interpreter, xs: list[Value], axis: int, aval: Any) -> Value:
     """Arrays one after the other along an axis."""
-    if t.unrolls(xs, int(np.prod(aval.shape, dtype=np.int64))):
+    if t.unrolls(xs, aval.shape):
         return np.concatenate([t.arrays.explode(x) for x in xs], axis)
     p, index = t.p, t.arrays.index
     starts = np.cumsum([0, *(x.shape[axis] for x in xs)]).tolist()
@@ -207,7 +208,7 @@ def _pad(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[An
     x, fill = xs
     fill = int(t.arrays.explode(fill).reshape(-1)[0])
     config, shape = params["padding_config"], avals[0].shape
-    if t.unrolls([x], int(np.prod(shape, dtype=np.int64))):
+    if t.unrolls([x], shape):
         x = t.arrays.explode(x)
         out = np.full(shape, fill, dtype=np.int64)
         source, target = [], []
@@ -238,8 +239,8 @@ def _pad(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[An
 
 @rule("iota")
 def _iota(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
-    shape, axis, type = tuple(params["shape"]), params["dimension"], type_of(avals[0])
-    if int(np.prod(shape, dtype=np.int64)) <= EXPLODE:
+    shape, axis, type = tuple(avals[0].shape), params["dimension"], type_of(avals[0])
+    if within(shape, EXPLODE):
         across = [1] * len(shape)
         across[axis] = shape[axis]
         row = t.arrays.constant(np.arange(shape[axis], dtype=DTYPES[type]), type)
@@ -250,6 +251,6 @@ def _iota(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
 @rule("empty", "empty2")
 def _empty(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     shape, zero = tuple(avals[0].shape), t.p.const(0, type_of(avals[0]))
-    if int(np.prod(shape, dtype=np.int64)) <= EXPLODE:
+    if within(shape, EXPLODE):
         return [np.full(shape, zero, dtype=np.int64)]
     return [Pull(shape, type_of(avals[0]), lambda i: zero, view=True)]

@@ -1,0 +1,213 @@
+"""What goes round a loop.
+
+Optimistic propagation of constants to a fixed point (as in Wegman and Zadeck 1991): a carried
+scalar is first believed to be a known number that stays, then the same for all lanes. The body is
+traced, beliefs that it refutes are weakened, and it is traced anew until all hold. So zeros that go
+round a loop stay zeros, and loop counters stay counters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graftsim.kernels.ir.arrays import Pull, Value
+from graftsim.kernels.ir.sizes import within
+from graftsim.kernels.ir.statements import Buffer, Loop
+from graftsim.kernels.ir.trace import Interpreter, type_of
+from graftsim.kernels.rules.indexing import copy_of
+from graftsim.kernels.rules.wide import FEWEST, pack_of, source
+
+# A carried array no larger than this is scalars, wherever it comes from.
+STATE = 1024
+
+
+class Carry:
+    """What goes round a loop: scalars as phis, large arrays in memory."""
+
+    def __init__(self, t: Interpreter, inits: list[Value], avals: list[Any]) -> None:
+        self.t, self.p = t, t.p
+        self.avals = avals
+        self.inits: list[Value] = []
+        self.memory: list[Pull | None] = []
+        for x, aval in zip(inits, avals, strict=True):
+            if isinstance(x, Pull) and not within(x.shape, STATE):
+                self.memory.append(copy_of(t, x, type_of(aval)))
+                self.inits.append(x)
+            else:
+                self.memory.append(None)
+                self.inits.append(t.arrays.explode(x))
+        p = self.p
+        self.scalars: list[int] = self._flat()
+        self.belief = [
+            "same" if p.is_const(n) else "uniform" if p.uniform[n] else "free" for n in self.scalars
+        ]
+        self.phis: list[int] = []
+        self.wide_phis: list[int] = []
+        self.wide_inits: list[int] = []
+        # Scalars that are carried in one vector: by lane, their positions.
+        self.groups: list[dict[int, int]] = []
+        self.scattered: set[int] = set()
+
+    def _flat(self) -> list[int]:
+        own = zip(self.inits, self.memory, strict=True)
+        return [
+            n for x, m in own if m is None and not isinstance(x, Pull) for n in x.ravel().tolist()
+        ]
+
+    def demote(self) -> None:
+        """Move to memory what is large and of which too much has proved to change."""
+        at = 0
+        for k, x in enumerate(self.inits):
+            if self.memory[k] is not None:
+                continue
+            moving = sum(b != "same" for b in self.belief[at : at + x.size])
+            if moving > STATE:
+                self.memory[k] = copy_of(self.t, x, type_of(self.avals[k]))
+                del self.belief[at : at + x.size]
+                self.belief = ["uniform" if b == "wide" else b for b in self.belief]
+                self.groups.clear()
+            else:
+                at += x.size
+        self.scalars = self._flat()
+
+    def enter(self) -> list[Value]:
+        """Values at the start of an iteration, in the present (loop) region."""
+        p = self.p
+        self.phis = [
+            n if b in ("same", "wide") else p.phi(p.types[n], b == "uniform")
+            for n, b in zip(self.scalars, self.belief, strict=True)
+        ]
+        self.wide_phis, self.wide_inits = [], []
+        for group in self.groups:
+            some = next(iter(group.values()))
+            inits = [self.scalars[group.get(lane, some)] for lane in range(p.wide)]
+            self.wide_inits.append(p.pack(inits))
+            self.wide_phis.append(p.wide_phi(p.types[inits[0]]))
+            for lane, k in group.items():
+                self.phis[k] = p.lane(self.wide_phis[-1], lane)
+        values: list[Value] = []
+        at = 0
+        for x, m in zip(self.inits, self.memory, strict=True):
+            if m is not None:
+                assert m.buffer is not None
+                values.append(self._inside(m.buffer, m.shape))
+            else:
+                ids = np.array(self.phis[at : at + x.size], dtype=np.int64)
+                values.append(ids.reshape(x.shape))
+                at += x.size
+        return values
+
+    def _inside(self, buffer: Buffer, shape: tuple[int, ...]) -> Pull:
+        """Memory that changes between iterations: its loads must not leave the loop."""
+        p, here = self.p, self.p.region
+        alias = buffer.inside(here)
+        return Pull(
+            shape, buffer.type, lambda i: p.load(alias, self.t.arrays.offset(shape, i)), view=True
+        )
+
+    def nexts(self, outs: list[Value]) -> tuple[list[int], list[Value]]:
+        """Scalars and arrays at the end of an iteration."""
+        scalars, arrays = [], []
+        for x, m in zip(outs, self.memory, strict=True):
+            if m is None:
+                scalars += self.t.arrays.explode(x).ravel().tolist()
+            else:
+                arrays.append(x)
+        return scalars, arrays
+
+    def holds(self, nexts: list[int], diverges: bool = False) -> bool:
+        """Does every belief hold? Those that do not are given up."""
+        p, good = self.p, True
+        for k, (b, n) in enumerate(zip(self.belief, nexts, strict=True)):
+            if b == "same" and n != self.scalars[k]:
+                self.belief[k] = "free"
+                if p.uniform[n] and not diverges:
+                    self.belief[k] = "uniform"
+                good = False
+            elif b == "uniform" and (diverges or not p.uniform[n]):
+                self.belief[k] = "free"
+                good = False
+            elif b != "same" and n == self.phis[k]:
+                self.belief[k] = "same"
+                good = False
+        return self._stay_wide(nexts) and good and not self._become_wide(nexts)
+
+    def _stay_wide(self, nexts: list[int]) -> bool:
+        """Do vectors still hold what they held? Others are given up for good."""
+        kept = [
+            g
+            for g in self.groups
+            if all(self.belief[k] == "wide" for k in g.values())
+            and pack_of(self.p, {lane: nexts[k] for lane, k in g.items()}) is not None
+        ]
+        for g in self.groups:
+            if g not in kept:
+                self.scattered.update(g.values())
+                for k in g.values():
+                    if self.belief[k] == "wide":
+                        self.belief[k] = "uniform"
+        stay = len(kept) == len(self.groups)
+        self.groups = kept
+        return stay
+
+    def _become_wide(self, nexts: list[int]) -> bool:
+        """Are there scalars that come out of a vector together?"""
+        found: dict[int, dict[int, int]] = {}
+        for k, (b, n) in enumerate(zip(self.belief, nexts, strict=True)):
+            where = source(self.p, n)
+            if b == "uniform" and where is not None and k not in self.scattered:
+                found.setdefault(where[0], {}).setdefault(where[1], k)
+        new = [g for g in found.values() if len(g) >= min(FEWEST, self.p.wide)]
+        self.groups += new
+        for g in new:
+            for k in g.values():
+                self.belief[k] = "wide"
+        return bool(new)
+
+    def update(self, arrays: list[Value]) -> None:
+        """Write the next iteration's arrays: all read before any is overwritten."""
+        kept = [m for m in self.memory if m is not None]
+        fresh = [
+            self.t.arrays.materialise(_opaque(x) if isinstance(x, Pull) else x, m.type)
+            for x, m in zip(arrays, kept, strict=True)
+        ]
+        for x, m in zip(fresh, kept, strict=True):
+            assert m.buffer is not None
+            self.t.arrays.write(x, m.buffer, lambda i, m=m: self.t.arrays.offset(m.shape, i))
+
+    def finish(self, loop: Loop, nexts: list[int]) -> list[Value]:
+        """Complete the loop with what is carried; the values after it."""
+        p = self.p
+        results: list[int] = []
+        for b, init, phi, n in zip(self.belief, self.scalars, self.phis, nexts, strict=True):
+            if b in ("same", "wide"):
+                results.append(init)
+                continue
+            loop.phis.append(phi)
+            loop.inits.append(init)
+            loop.nexts.append(n)
+            results.append(p.result(loop, p.types[init], p.uniform[phi]))
+        for group, phi, init in zip(self.groups, self.wide_phis, self.wide_inits, strict=True):
+            loop.phis.append(phi)
+            loop.inits.append(init)
+            last = pack_of(p, {lane: nexts[k] for lane, k in group.items()})
+            assert last is not None
+            loop.nexts.append(last)
+            result = p.result(loop, p.types[phi], False)
+            for lane, k in group.items():
+                results[k] = p.lane(result, lane)
+        values: list[Value] = []
+        at = 0
+        for x, m in zip(self.inits, self.memory, strict=True):
+            if m is not None:
+                values.append(m)
+            else:
+                values.append(np.array(results[at : at + x.size], np.int64).reshape(x.shape))
+                at += x.size
+        return values
+
+
+def _opaque(x: Pull) -> Pull:
+    return Pull(x.shape, x.type, x.at, store=x.store)
