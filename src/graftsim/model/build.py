@@ -17,6 +17,7 @@ import numpy as np
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks, pairs as touching
 from graftsim.model.contact_counts import SIZES
+from graftsim.model.joint_type import JointType
 from graftsim.model.joints import JOINT_TYPES
 from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Model, Pairs, World
 from graftsim.model.tree import Tree
@@ -35,7 +36,7 @@ STRIBECK_VELOCITY = 0.1
 class _Link:
     name: str
     parent: str
-    joint: str
+    joint: JointType
     joint_name: str
     numbers: dict[str, Any]
 
@@ -59,7 +60,7 @@ class Builder:
         self,
         name: str,
         parent: str = WORLD,
-        joint: str = "revolute",
+        joint: str | JointType = "revolute",
         *,
         joint_name: str | None = None,
         origin: Vector = (0.0, 0.0, 0.0),
@@ -98,9 +99,7 @@ class Builder:
                 f"Link '{name}': its parent '{parent}' is not declared before it. "
                 f"{suggest(parent, [WORLD, *self._links])}"
             )
-        if joint not in JOINT_TYPES:
-            raise ModelError(f"Link '{name}': joint type '{joint}'. {suggest(joint, JOINT_TYPES)}")
-        kind = JOINT_TYPES[joint]
+        kind = _joint_type(joint, name)
         joint_name = joint_name or name
         if joint_name in self._joints:
             raise ModelError(f"Joint '{joint_name}' is declared twice.")
@@ -130,7 +129,7 @@ class Builder:
             else checks.vector(np.atleast_1d(rest), kind.nq, f"{where}: rest"),
         } | {k: checks.per_dof(v, kind.nv, f"{where}: {k}") for k, v in per_dof.items()}
         checks.body(numbers["mass"], numbers["inertia"], where)
-        self._links[name] = _Link(name, parent, joint, joint_name, numbers)
+        self._links[name] = _Link(name, parent, kind, joint_name, numbers)
         self._joints.add(joint_name)
         return self
 
@@ -275,7 +274,7 @@ class Builder:
             links=tuple(x.name for x in links),
             joints=tuple(x.joint_name for x in links),
             parent=tuple(index[x.parent] for x in links),
-            types=tuple(x.joint for x in links),
+            joint_types=tuple(x.joint for x in links),
         )
         masses = np.array([x.numbers["mass"] for x in links])
         checks.massless_ends(tree, masses, np.concatenate([x.numbers["armature"] for x in links]))
@@ -390,6 +389,14 @@ class Builder:
     def _new(self, name: str, known: dict[str, Any], kind: str) -> None:
         if name in known:
             raise ModelError(f"{kind} '{name}' is declared twice.")
+
+
+def _joint_type(joint: str | JointType, link: str) -> JointType:
+    if isinstance(joint, JointType):
+        return joint
+    if joint not in JOINT_TYPES:
+        raise ModelError(f"Link '{link}': joint type '{joint}'. {suggest(joint, JOINT_TYPES)}")
+    return JOINT_TYPES[joint]
 
 
 def _corners(vertices: Any, kind: str, name: str) -> np.ndarray:

@@ -249,13 +249,13 @@ def measured_state(model: Model, recording: Recording, t: float) -> tuple[np.nda
     for i, kind in enumerate(tree.joint_types):
         for row, v_row in enumerate(tree.v_index[i]):
             label = tree.dofs[v_row]
-            if kind.nq == kind.nv and f"joint.q[{label}]" in recording:
+            if kind.one_by_one and f"joint.q[{label}]" in recording:
                 value, rate = _local_fit(recording[f"joint.q[{label}]"], t)
                 q[tree.q_index[i][row]], qd[v_row] = value[0], rate[0]
             if f"joint.qd[{label}]" in recording:
                 qd[v_row] = _local_fit(recording[f"joint.qd[{label}]"], t)[0][0]
         name = f"link.pose[{tree.links[i]}]"
-        if kind.name == "free" and name in recording:
+        if kind.is_pose and name in recording:
             q[tree.q_index[i]], qd[tree.v_index[i]] = _free_state(recording[name], t)
     return q, qd
 
@@ -265,7 +265,7 @@ def unmeasured(model: Model, recording: Recording) -> list[str]:
     tree = model.tree
     missing = []
     for i, kind in enumerate(tree.joint_types):
-        posed = kind.name == "free" and f"link.pose[{tree.links[i]}]" in recording
+        posed = kind.is_pose and f"link.pose[{tree.links[i]}]" in recording
         missing += [
             tree.dofs[v]
             for v in tree.v_index[i]

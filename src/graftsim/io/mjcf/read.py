@@ -22,9 +22,11 @@ from graftsim.io.robot import poses
 from graftsim.io.robot.ground import GROUND_ONLY, add_ground
 from graftsim.io.robot.xml_lines import Notes, parse
 from graftsim.model.build import WORLD, Builder
+from graftsim.model.joint_type import JointType
+from graftsim.model.joints import FIXED, FREE, PRISMATIC, REVOLUTE, SPHERICAL
 from graftsim.model.model import Model
 
-KINDS = {0: "free", 1: "spherical", 2: "prismatic", 3: "revolute"}  # mjtJoint
+KINDS = (FREE, SPHERICAL, PRISMATIC, REVOLUTE)  # by mjtJoint
 SHAPES = {  # mjtGeom: our kind
     "PLANE": "plane",
     "SPHERE": "sphere",
@@ -153,19 +155,19 @@ def _add_body(
     if not count:
         fixed = names.fixed_joint(name)
         builder.link(
-            name, above, "fixed", joint_name=fixed, origin=origin, rotation=rotation, **inertial
+            name, above, FIXED, joint_name=fixed, origin=origin, rotation=rotation, **inertial
         )
     previous = np.zeros(3)
     for j in joints:
         here = mj.jnt_pos[j].copy()
         kind = KINDS[int(mj.jnt_type[j])]
-        if kind == "free":  # its coordinates are the pose in the world, wherever the body stands
+        if kind.is_pose:  # its coordinates are the pose in the world, wherever the body stands
             origin, rotation = np.zeros(3), np.array([1.0, 0, 0, 0])
             _note_start(mj, names.joints[j], int(mj.jnt_qposadr[j]), notes)
         place = {"origin": origin + poses.matrix(rotation) @ (here - previous)}
-        zero = mj.qpos0[mj.jnt_qposadr[j]] if kind in ("revolute", "prismatic") else 0.0
+        zero = mj.qpos0[mj.jnt_qposadr[j]] if kind.nv == 1 else 0.0
         # The coordinate is `zero`, not 0, in the pose that the file draws.
-        if kind == "prismatic":
+        if kind == PRISMATIC:
             place["origin"] -= poses.matrix(rotation) @ (zero * mj.jnt_axis[j])
         elif zero:
             rotation = poses.multiply(rotation, poses.about_axis(mj.jnt_axis[j], -zero))
@@ -177,7 +179,7 @@ def _add_body(
             kind,
             joint_name=names.joints[j],
             rotation=rotation,
-            axis=mj.jnt_axis[j] if kind in ("revolute", "prismatic") else (0, 0, 1),
+            axis=mj.jnt_axis[j] if kind.axial else (0, 0, 1),
             **place,
             **_passive(mujoco, mj, j, kind),
             **(inertial if last else {}),
@@ -199,11 +201,11 @@ def _note_start(mj: Any, joint: str, address: int, notes: Notes) -> None:
         )
 
 
-def _passive(mujoco: Any, mj: Any, j: int, kind: str) -> dict[str, Any]:
+def _passive(mujoco: Any, mj: Any, j: int, kind: JointType) -> dict[str, Any]:
     """Numbers of joint j as `Builder.link` takes them; what the file switches off is zero."""
     on = {flag: not checks.disabled(mujoco, mj, flag) for flag in checks.SWITCHES}
-    dofs = slice(int(mj.jnt_dofadr[j]), int(mj.jnt_dofadr[j]) + (6, 3, 1, 1)[int(mj.jnt_type[j])])
-    position = slice(int(mj.jnt_qposadr[j]), int(mj.jnt_qposadr[j]) + (7, 4, 1, 1)[mj.jnt_type[j]])
+    dofs = slice(int(mj.jnt_dofadr[j]), int(mj.jnt_dofadr[j]) + kind.nv)
+    position = slice(int(mj.jnt_qposadr[j]), int(mj.jnt_qposadr[j]) + kind.nq)
     armature, damping = mj.dof_armature[dofs].copy(), mj.dof_damping[dofs].copy()
     for a in actuators.on_joint(mujoco, mj, j):
         gear = mj.actuator_gear[a, : len(armature)]
@@ -217,7 +219,7 @@ def _passive(mujoco: Any, mj: Any, j: int, kind: str) -> dict[str, Any]:
         "friction": mj.dof_frictionloss[dofs] * (on["FRICTIONLOSS"] and on["CONSTRAINT"]),
     }
     limited = mj.jnt_limited[j] and on["LIMIT"] and on["CONSTRAINT"]
-    if limited and kind in ("revolute", "prismatic"):
+    if limited and kind.nv == 1:
         low, high = mj.jnt_range[j]
         bound = checks.UNLIMITED
         numbers["lower"] = low if low > -bound else -np.inf

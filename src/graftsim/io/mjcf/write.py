@@ -95,11 +95,12 @@ def _chain(w: Writer, link: int) -> list[int]:
     while True:
         children = [i for i, p in enumerate(w.tree.parent) if p == link]
         bare = (
-            w.tree.types[link] in ("revolute", "prismatic", "planar")
+            w.tree.joint_types[link].axial
             and float(m.link.mass[link]) == 0
             and link not in (*m.geom.link, *m.frame.link)
             and len(children) == 1
-            and w.tree.types[children[0]] not in ("fixed", "free")
+            and w.tree.moving[children[0]]
+            and not w.tree.joint_types[children[0]].is_pose
             and sum(len(w.tree.v_index[i]) for i in (*chain, children[0])) <= MOST_DOFS
         )
         if not bare:
@@ -117,7 +118,7 @@ def _inertial(w: Writer, body: ET.Element, i: int) -> None:
         diagonal, axes = np.linalg.eigh(poses.symmetric(six))
         axes[:, 2] *= np.sign(np.linalg.det(axes))
         quat = poses.quaternion(axes)
-    if w.tree.types[i] != "fixed":
+    if w.tree.moving[i]:
         name = w.tree.links[i]
         if mass < SMALLEST:
             w.lost.append(f"link {name}: its mass {mass:g} kg is written as {SMALLEST:g} kg.")
@@ -135,7 +136,7 @@ def _attach(w: Writer, body: ET.Element, link: int, places: dict) -> None:
     g, f = w.model.geom, w.model.frame
     for k in np.flatnonzero(np.array(g.link, int) == link):
         name, kind = g.names[k], g.kinds[k]
-        moves = link >= 0 and w.tree.types[link] != "fixed"
+        moves = link >= 0 and w.tree.moving[link]
         if kind == "polygon" or (kind == "plane" and moves):
             w.lost.append(f"shape {name}: a {kind}{' on a moving link' if moves else ''}.")
             w.missing.add(int(k))

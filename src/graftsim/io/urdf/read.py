@@ -21,6 +21,7 @@ from graftsim.io.urdf.inertia import Body, read_body, small_sphere
 from graftsim.io.urdf.joint import Joint, read_joint
 from graftsim.io.urdf.shapes import add_shapes
 from graftsim.model.build import WORLD, Builder
+from graftsim.model.joints import FIXED, FREE
 from graftsim.model.model import Model
 
 # Name of the joint between the world and a root link that is not the world.
@@ -75,7 +76,7 @@ def read_urdf(
     builder = Builder(robot.attributes.get("name", path.stem))
     renamed = {root.name: WORLD} if _is_world(root, base, notes) else {}
     joints = {x.joint.name for x in links if x.joint is not None}
-    moving = [x for x in links if x.joint is not None and x.joint.kind != "fixed"]
+    moving = [x for x in links if x.joint is not None and x.joint.kind.nv > 0]
     if not renamed and _floats(root, base, notes):
         moving = [root, *moving]
     _require_mass(links, moving, notes, repair_inertia)
@@ -89,7 +90,7 @@ def read_urdf(
     add_ground(builder, ground, shapes, path)
     _keep_apart(builder, links, moving, renamed, self_collision)
     for link in links:
-        if link.joint is not None and link.joint.kind in ("revolute", "prismatic"):
+        if link.joint is not None and link.joint.kind.nv == 1:
             effort = link.joint.effort
             builder.actuator(link.joint.name, link.joint.name, force_range=(-effort, effort))
     builder.notes.extend(notes.sentences())
@@ -233,7 +234,7 @@ def _add_link(
     body = {"mass": link.body.mass, "com": link.body.com, "inertia": link.body.inertia}
     try:
         if link.joint is None:
-            kind = "free" if moves else "fixed"
+            kind = FREE if moves else FIXED
             joint_name = f"{link.name}/root" if ROOT in joints else ROOT
             builder.link(link.name, WORLD, kind, joint_name=joint_name, **body)
             return
@@ -257,8 +258,8 @@ def _keep_apart(
         if x.name not in renamed:
             above = x.joint.parent if x.joint else WORLD
             parent[x.name] = renamed.get(above, above)
-            free = "free" if x in moving else "fixed"
-            kind[x.name] = x.joint.kind if x.joint else free
+            base = FREE if x in moving else FIXED
+            kind[x.name] = x.joint.kind if x.joint else base
     shaped = {x.name for x in links if x.element.all("collision")}
     for a, b in contact.keep_apart(parent, kind, shaped, self_collision):
         builder.exclude(a, b)

@@ -11,13 +11,14 @@ from graftsim.errors import FileError
 from graftsim.io.robot import poses
 from graftsim.io.robot.feasible_inertia import raised
 from graftsim.io.robot.numbers import floats, text
-from graftsim.io.urdf.joint import UNLIMITED
+from graftsim.io.urdf.joint import KINDS, UNLIMITED
 from graftsim.io.urdf.write_contact import MISSING, lost_contact, write_surfaces
 from graftsim.model.build import FRICTION_VELOCITY, WORLD
+from graftsim.model.joints import FREE, REVOLUTE, SPHERICAL
 from graftsim.model.model import Model
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-TYPES = {"fixed": "fixed", "planar": "planar", "free": "floating", "spherical": "spherical"}
+TYPES = {kind: name for name, kind in reversed(KINDS.items())}
 
 
 def write_urdf(model: Model, path: str | Path, *, lossy: bool = False) -> list[str]:
@@ -65,10 +66,10 @@ def inexpressible(model: Model) -> list[str]:
     for i, name in enumerate(tree.links):
         raised(name, float(model.link.mass[i]), floats(model.link.inertia[i]), lost)
     rigid = _rigid_mass(model)
-    for i, (name, kind) in enumerate(zip(tree.joints, tree.types, strict=True)):
-        if kind == "spherical":
+    for i, (name, kind) in enumerate(zip(tree.joints, tree.joint_types, strict=True)):
+        if kind == SPHERICAL:
             lost.append(f"joint {name}: spherical joints are an extension of URDF (Bullet's).")
-        if kind != "fixed" and rigid[i] == 0:
+        if kind.nv > 0 and rigid[i] == 0:
             lost.append(f"link {tree.links[i]}: it moves without mass of its own.")
         rows, q_rows = tree.v_index[i], tree.q_index[i]
         if np.any(floats(j.stiffness[rows])) and np.any(
@@ -79,9 +80,7 @@ def inexpressible(model: Model) -> list[str]:
             values = floats(getattr(j, quantity)[rows])
             if len(set(values)) > 1:
                 lost.append(f"joint {name}: {quantity} {values} differs between its axes.")
-        if kind in ("planar", "spherical", "free") and np.any(
-            np.isfinite([floats(j.lower[rows]), floats(j.upper[rows])])
-        ):
+        if kind.nv > 1 and np.any(np.isfinite([floats(j.lower[rows]), floats(j.upper[rows])])):
             lost.append(f"joint {name}: limits of its axes.")
     for row, name in enumerate(tree.dofs):
         for quantity in ("armature", "stiffness", "stribeck", "limit_stiffness"):
@@ -101,7 +100,7 @@ def _rigid_mass(model: Model) -> np.ndarray:
     mass = floats(model.link.mass).copy()
     for i in reversed(range(model.tree.nl)):
         parent = model.tree.parent[i]
-        if model.tree.types[i] == "fixed" and parent >= 0:
+        if not model.tree.moving[i] and parent >= 0:
             mass[parent] += mass[i]
     return mass
 
@@ -126,8 +125,8 @@ def _lost_actuators(model: Model) -> list[str]:
                 "servo, lag, range of control and its own name are lost."
             )
     driven = {tree.dofs[d] for d in a.dof}
-    for name, kind in zip(tree.joints, tree.types, strict=True):
-        if kind in ("revolute", "prismatic") and name not in driven:
+    for name, kind in zip(tree.joints, tree.joint_types, strict=True):
+        if kind.nv == 1 and name not in driven:
             lost.append(f"joint {name}: that it has no actuator.")
     return lost
 
@@ -136,7 +135,7 @@ def _floating_root(model: Model) -> bool:
     """Whether link 0 alone meets the world, freely and at its origin."""
     tree, j = model.tree, model.joint
     return (
-        tree.types[0] == "free"
+        tree.joint_types[0] == FREE
         and sum(p < 0 for p in tree.parent) == 1
         and -1 not in (*_written_links(model), *model.frame.link)
         and not np.any(floats(j.origin[0]))
@@ -187,23 +186,21 @@ def _link(robot: ET.Element, model: Model, i: int, name: str) -> ET.Element:
 
 def _joint(robot: ET.Element, model: Model, i: int) -> None:
     tree, j = model.tree, model.joint
-    kind, rows = tree.types[i], tree.v_index[i]
+    kind, rows = tree.joint_types[i], tree.v_index[i]
     low, high = (floats(x[rows]) for x in (j.lower, j.upper))
     bounded = len(rows) == 1 and (np.isfinite(low[0]) or np.isfinite(high[0]))
-    urdf_type = TYPES.get(kind) or ("prismatic" if kind == "prismatic" else "revolute")
-    if kind == "revolute" and not bounded:
-        urdf_type = "continuous"
+    urdf_type = "continuous" if kind == REVOLUTE and not bounded else TYPES[kind]
     joint = ET.SubElement(robot, "joint", name=tree.joints[i], type=urdf_type)
     _origin(joint, j.origin[i], j.rotation[i])
     parent = tree.links[tree.parent[i]] if tree.parent[i] >= 0 else WORLD
     ET.SubElement(joint, "parent", link=parent)
     ET.SubElement(joint, "child", link=tree.links[i])
-    if kind in ("revolute", "prismatic", "planar"):
+    if kind.axial:
         ET.SubElement(joint, "axis", xyz=text(j.axis[i]))
-    if kind != "fixed":
+    if kind.nv > 0:
         passive = {"damping": j.damping[rows[0]], "friction": j.friction[rows[0]]}
         ET.SubElement(joint, "dynamics", {k: text(v) for k, v in passive.items()})
-    if kind in ("revolute", "prismatic"):
+    if kind.nv == 1:
         effort = _effort(model, rows[0])
         limit = {"effort": text(effort), "velocity": text(UNLIMITED)}
         if urdf_type != "continuous":
