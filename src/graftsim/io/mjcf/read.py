@@ -11,7 +11,6 @@ body, which lies at -p_k in it.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,9 @@ import numpy as np
 from graftsim.errors import FileError, ModelError
 from graftsim.io.mjcf import actuators, checks, contact
 from graftsim.io.robot import poses
+from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.ground import GROUND_ONLY, add_ground
-from graftsim.io.robot.xml_lines import Notes, parse
+from graftsim.io.robot.xml_lines import Element, Notes
 from graftsim.model.build import WORLD, Builder
 from graftsim.model.joint_type import JointType
 from graftsim.model.joints import FIXED, FREE, PRISMATIC, REVOLUTE, SPHERICAL
@@ -38,31 +38,21 @@ SHAPES = {  # mjtGeom: our kind
 }
 
 
-def read_mjcf(
-    path: str | Path,
-    *,
-    ground: float | None = None,
-    self_collision: bool = True,
-    dtype: Any = None,
-) -> Model:
-    """Read an MJCF file. What was skipped or means something else here stands in `model.notes`.
+def read_mjcf(root: Element, options: ReadOptions) -> Model:
+    """The model of a `<mujoco>`; options and errors as `graftsim.load`.
 
     A body becomes the link of its name; further joints of it move massless links `body/joint`. When
     a joint's anchor is off the body's origin, the frame `body/body` marks that origin. Sites become
     frames. Unnamed elements get names from their body and a number.
 
     Shapes that MuJoCo lets touch are pairs (`model.pair`), with its friction.
-    ground: height (m) of a horizontal plane "ground" that all shapes may touch, besides.
-    self_collision: False keeps shapes apart that joints connect, whatever their masks say.
 
     Raises FileError: MuJoCo refuses the file (its words, with the line), or the file has what a
     `Model` cannot represent and what changes the motion (tendons, equalities, muscles, ...), by
-    name; PrecisionError as `Builder.build`.
+    name.
     """
-    path = Path(path)
-    root = parse(path)
-    if root.tag != "mujoco":
-        raise root.error(f"the root element is <{root.tag}>; an MJCF file has <mujoco>.")
+    path = root.path
+    self_collision = True if options.self_collision is None else options.self_collision
     import mujoco
 
     try:
@@ -82,7 +72,7 @@ def read_mjcf(
             anchors[body] = _add_body(builder, mujoco, mj, names, body, anchors, notes)
         shapes = _add_shapes(builder, mujoco, mj, names, anchors, notes)
         contact.add_pairs(builder, mujoco, mj, shapes, self_collision, notes)
-        add_ground(builder, ground, [name for _, name in shapes.values()], path)
+        add_ground(builder, options.ground, [name for _, name in shapes.values()], path)
         for site in range(mj.nsite):
             body = int(mj.site_bodyid[site])
             name = names.frame(names.sites[site], names.links[body])
@@ -91,7 +81,7 @@ def read_mjcf(
         actuators.add(builder, mujoco, mj, names, path, notes)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())
-        return builder.build(dtype)
+        return builder.build(options.dtype)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 

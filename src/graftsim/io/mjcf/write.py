@@ -8,14 +8,14 @@ through the link's origin is, seen from the next link, one about R^T a through -
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 
 from graftsim.io.mjcf.write_contact import MASKS, write_pairs
-from graftsim.io.mjcf.write_joints import UNLIMITED, Writer, write_joint
+from graftsim.io.mjcf.write_joints import UNLIMITED, WRITE, Writer, write_joint
 from graftsim.io.robot import poses
 from graftsim.io.robot.feasible_inertia import raised
+from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
 from graftsim.model.build import FRICTION_VELOCITY
 from graftsim.model.contact_counts import SIZES
@@ -27,14 +27,12 @@ MOST_DOFS = 6
 SMALLEST = 1e-12
 
 
-def write_mjcf(model: Model, path: str | Path) -> list[str]:
-    """Write a model as MJCF; returns what the format could not express, one sentence each.
+def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
+    """The `<mujoco>` of a model, and what of it MJCF could not express.
 
-    The same sentences stand in a comment at the head of the file. Reading the file back gives the
-    same degrees of freedom in the same order, and the same mass matrix and bias forces.
-
-    Raises OSError when the file cannot be written.
+    Raises FileError: a joint of a type that MJCF has not.
     """
+    check_joints(model, WRITE, "MJCF")
     w = Writer(model)
     root = ET.Element("mujoco", model=model.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
@@ -52,12 +50,7 @@ def write_mjcf(model: Model, path: str | Path) -> list[str]:
     write_pairs(w, root)
     _actuators(w, root)
     _laws(w)
-    if w.lost:
-        lines = "\n    ".join(s.replace("--", "- -") for s in w.lost)
-        root.insert(0, ET.Comment(f" not expressed in this file:\n    {lines}\n  "))
-    ET.indent(root)
-    Path(path).write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
-    return w.lost
+    return root, w.lost
 
 
 def _body(w: Writer, above: ET.Element, first: int) -> None:

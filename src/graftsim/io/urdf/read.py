@@ -6,16 +6,14 @@ links of their own, so that tool frames keep their names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 
 from graftsim.errors import FileError, ModelError, suggest
+from graftsim.io.robot.format import Base, ReadOptions
 from graftsim.io.robot.ground import add_ground
-from graftsim.io.robot.xml_lines import Element, Notes, parse
+from graftsim.io.robot.xml_lines import Element, Notes
 from graftsim.io.urdf import contact, schema
 from graftsim.io.urdf.inertia import Body, read_body, small_sphere
 from graftsim.io.urdf.joint import Joint, read_joint
@@ -26,7 +24,6 @@ from graftsim.model.model import Model
 
 # Name of the joint between the world and a root link that is not the world.
 ROOT = "root"
-Base = Literal["auto", "fixed", "free"]
 
 
 @dataclass(eq=False)
@@ -40,35 +37,13 @@ class _Link:
         return self.element.attributes["name"]
 
 
-def read_urdf(
-    path: str | Path,
-    *,
-    base: Base = "auto",
-    repair_inertia: bool = False,
-    package_dirs: Sequence[str | Path] = (),
-    ground: float | None = None,
-    self_collision: bool = False,
-    dtype: Any = None,
-) -> Model:
-    """Read a URDF file. What was skipped, assumed or repaired stands in `model.notes`.
-
-    base: how the root link meets the world. A root named "world" without mass is the world itself.
-        Otherwise "auto" lets a root link with mass float (free joint 'root') and fixes another.
-    repair_inertia: replace impossible inertias and missing masses instead of refusing them.
-    package_dirs: folders in which `package://` meshes are looked for, besides those above the file.
-    ground: height (m) of a horizontal plane "ground" that all shapes may touch.
-    self_collision: whether shapes of links that are not parent and child may touch each other.
-
-    Raises FileError with file, line, element and remedy: malformed or misspelt XML, a moving link
-    without mass, an impossible inertia, loops, two roots, `mimic`, a collision mesh not found;
-    PrecisionError as `Builder.build`.
-    """
+def read_urdf(robot: Element, options: ReadOptions) -> Model:
+    """The model of a `<robot>`; options and errors as `graftsim.load`."""
+    path, base = robot.path, options.base or "auto"
     if base not in ("auto", "fixed", "free"):
         raise FileError(f"{path}: base={base!r}; 'auto', 'fixed' or 'free' is expected.")
-    path = Path(path)
-    robot = parse(path)
-    if robot.tag != "robot":
-        raise robot.error(f"the root element is <{robot.tag}>; a URDF file has <robot>.")
+    repair_inertia = bool(options.repair_inertia)
+    self_collision = bool(options.self_collision)
     notes = Notes()
     schema.check(robot, notes)
     links = _tree(robot, notes, repair_inertia)
@@ -86,8 +61,8 @@ def read_urdf(
     shapes: set[str] = set()
     for link in links:
         name = renamed.get(link.name, link.name)
-        add_shapes(builder, link.element, name, package_dirs, shapes, notes)
-    add_ground(builder, ground, shapes, path)
+        add_shapes(builder, link.element, name, options.package_dirs or (), shapes, notes)
+    add_ground(builder, options.ground, shapes, path)
     _keep_apart(builder, links, moving, renamed, self_collision)
     for link in links:
         if link.joint is not None and link.joint.kind.nv == 1:
@@ -95,7 +70,7 @@ def read_urdf(
             builder.actuator(link.joint.name, link.joint.name, force_range=(-effort, effort))
     builder.notes.extend(notes.sentences())
     try:
-        return builder.build(dtype, self_collision=self_collision)
+        return builder.build(options.dtype, self_collision=self_collision)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 

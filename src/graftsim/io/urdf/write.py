@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 
-from graftsim.errors import FileError
 from graftsim.io.robot import poses
 from graftsim.io.robot.feasible_inertia import raised
+from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
 from graftsim.io.urdf.joint import KINDS, UNLIMITED
 from graftsim.io.urdf.write_contact import MISSING, lost_contact, write_surfaces
@@ -21,26 +20,13 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 TYPES = {kind: name for name, kind in reversed(KINDS.items())}
 
 
-def write_urdf(model: Model, path: str | Path, *, lossy: bool = False) -> list[str]:
-    """Write a model as URDF; returns what the format could not express, one sentence each.
+def urdf_element(model: Model) -> tuple[ET.Element, list[str]]:
+    """The `<robot>` of a model, and what of it URDF has no words for.
 
-    A single free root link is written as URDF's root, as other programs expect of a floating base;
-    anything else hangs on a link 'world'. Frames become fixed links without mass.
-
-    Raises FileError, listing all of it, when something cannot be expressed and `lossy` is off;
-    OSError when the file cannot be written.
+    Raises FileError: a joint of a type that URDF has not.
     """
-    lost = inexpressible(model)
-    if lost and not lossy:
-        listed = "\n  ".join(lost)
-        raise FileError(
-            f"{path}: URDF cannot express this model:\n  {listed}\nUse write_mjcf, or "
-            "write_urdf(..., lossy=True) to leave these out."
-        )
+    check_joints(model, TYPES, "URDF")
     robot = ET.Element("robot", name=model.name)
-    if lost:
-        lines = "\n    ".join(s.replace("--", "- -") for s in lost)
-        robot.append(ET.Comment(f" not expressed in this file:\n    {lines}\n  "))
     floating = _floating_root(model)
     links: dict[int, ET.Element] = {}
     if not floating:
@@ -51,10 +37,7 @@ def write_urdf(model: Model, path: str | Path, *, lossy: bool = False) -> list[s
             _joint(robot, model, i)
     write_surfaces(model, links)
     _frames(robot, model)
-    ET.indent(robot)
-    header = '<?xml version="1.0"?>\n'
-    Path(path).write_text(header + ET.tostring(robot, encoding="unicode") + "\n", encoding="utf-8")
-    return lost
+    return robot, inexpressible(model)
 
 
 def inexpressible(model: Model) -> list[str]:
