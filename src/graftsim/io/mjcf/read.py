@@ -137,7 +137,7 @@ def _add_body(
     joints = range(first, first + count)
     anchor = mj.jnt_pos[joints[-1]].copy() if count else np.zeros(3)
     inertia = np.array([*mj.body_inertia[body], 0, 0, 0])
-    inertial = {
+    inertial: dict[str, Any] = {
         "mass": mj.body_mass[body],
         "com": mj.body_ipos[body] - anchor,
         "inertia": poses.turn_inertia(inertia, mj.body_iquat[body]),
@@ -154,25 +154,25 @@ def _add_body(
         if kind.is_pose:  # its coordinates are the pose in the world, wherever the body stands
             origin, rotation = np.zeros(3), np.array([1.0, 0, 0, 0])
             _note_start(mj, names.joints[j], int(mj.jnt_qposadr[j]), notes)
-        place = {"origin": origin + poses.matrix(rotation) @ (here - previous)}
+        origin = origin + poses.matrix(rotation) @ (here - previous)
         zero = mj.qpos0[mj.jnt_qposadr[j]] if kind.nv == 1 else 0.0
         # The coordinate is `zero`, not 0, in the pose that the file draws.
         if kind == PRISMATIC:
-            place["origin"] -= poses.matrix(rotation) @ (zero * mj.jnt_axis[j])
+            origin -= poses.matrix(rotation) @ (zero * mj.jnt_axis[j])
         elif zero:
             rotation = poses.multiply(rotation, poses.about_axis(mj.jnt_axis[j], -zero))
         last = j == joints[-1]
         link = name if last else f"{name}/{names.joints[j]}"
+        numbers = _passive(mujoco, mj, j, kind) | (inertial if last else {})
         builder.link(
             link,
             above,
             kind,
             joint_name=names.joints[j],
+            origin=origin,
             rotation=rotation,
             axis=mj.jnt_axis[j] if kind.axial else (0, 0, 1),
-            **place,
-            **_passive(mujoco, mj, j, kind),
-            **(inertial if last else {}),
+            **numbers,
         )
         above, previous = link, here
         origin, rotation = np.zeros(3), np.array([1.0, 0, 0, 0])

@@ -17,9 +17,9 @@ from graftsim.io.robot import poses
 from graftsim.io.robot.feasible_inertia import raised
 from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
-from graftsim.model.build import FRICTION_VELOCITY
 from graftsim.model.contact_counts import SIZES
 from graftsim.model.model import Model
+from graftsim.model.numbers import FRICTION_VELOCITY
 
 # A body of MuJoCo has no more degrees of freedom than this.
 MOST_DOFS = 6

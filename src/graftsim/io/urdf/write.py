@@ -12,9 +12,10 @@ from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
 from graftsim.io.urdf.joint import KINDS, UNLIMITED
 from graftsim.io.urdf.write_contact import MISSING, lost_contact, write_surfaces
-from graftsim.model.build import FRICTION_VELOCITY, WORLD
+from graftsim.model.build import WORLD
 from graftsim.model.joints import FREE, REVOLUTE, SPHERICAL
 from graftsim.model.model import Model
+from graftsim.model.numbers import FRICTION_VELOCITY
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 TYPES = {kind: name for name, kind in reversed(KINDS.items())}
