@@ -178,7 +178,7 @@ def random_state(model: Model, seed: int, speed: float = 2.0) -> tuple[np.ndarra
 
 
 def _random_position(kind: JointType, rng: np.random.Generator) -> np.ndarray:
-    if kind.name in ("spherical", "free"):
+    if not kind.one_by_one:
         return np.concatenate([rng.uniform(-1, 1, kind.nq - 4), random_quaternion(rng)])
     return rng.uniform(-1, 1, kind.nq) * [np.pi if u == "rad" else 1.0 for u in kind.units]
 

@@ -115,11 +115,18 @@ from .identify.results.result import (
     Landscape as Landscape,
     Trace as Trace,
 )
+from .io.formats import (
+    ROBOT_FORMATS as ROBOT_FORMATS,
+)
 from .io.load import (
     load as load,
 )
 from .io.logs.columns import (
     ColumnSpec as ColumnSpec,
+)
+from .io.logs.formats import (
+    LOG_FORMATS as LOG_FORMATS,
+    LogFormat as LogFormat,
 )
 from .io.logs.read import (
     read_recording as read_recording,
@@ -129,10 +136,12 @@ from .io.logs.read import (
 from .io.logs.write import (
     write_csv as write_csv,
 )
-from .io.mjcf.write import (
-    write_mjcf as write_mjcf,
+from .io.robot.format import (
+    RobotFormat as RobotFormat,
 )
-from .io.urdf.write import (
+from .io.write import (
+    write_mjcf as write_mjcf,
+    write_robot as write_robot,
     write_urdf as write_urdf,
 )
 from .model import (

@@ -8,9 +8,8 @@ import pytest
 from graftsim.dynamics import mass_matrix
 from graftsim.errors import FileError
 from graftsim.io.load import load
-from graftsim.io.mjcf.write import write_mjcf
 from graftsim.io.robot import poses
-from graftsim.io.urdf.write import write_urdf
+from graftsim.io.write import write_mjcf, write_urdf
 from graftsim.model import Builder
 from robot_oracle import assert_same, random_state
 

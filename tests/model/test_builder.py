@@ -30,6 +30,14 @@ REFUSED = {
         lambda: arm().link("hand", "lower", joint_name="elbow", **BODY),
         "Joint 'elbow' is declared twice",
     ),
+    "unknown number of a link": (
+        lambda: Builder().link("a", dampng=0.1),
+        "link 'a': there is no number 'dampng'.*Nearest: damping",
+    ),
+    "unknown number of an actuator": (
+        lambda: arm().actuator("m", "elbow", gian=2.0),
+        "Actuator 'm': there is no number 'gian'.*Nearest: gain",
+    ),
     "negative mass": (lambda: Builder().link("a", mass=-1.0), "link 'a': mass -1.0 kg"),
     "mass not a number": (lambda: Builder().link("a", mass=np.nan), "link 'a': mass nan kg"),
     "infinite mass": (lambda: Builder().link("a", mass=np.inf), "link 'a': mass inf kg"),

@@ -133,12 +133,12 @@ def _recording(
         return np.concatenate([values, values[-1:]]).reshape(len(time), -1)
 
     for i, kind in enumerate(tree.joint_types):
-        if kind.nq == kind.nv:
+        if kind.one_by_one:
             for q_row, v_row in zip(tree.q_index[i], tree.v_index[i], strict=True):
                 unit = tree.dof_units[v_row]
                 add(row_name("joint.q", tree.dofs[v_row]), noisy(q[:, q_row]), unit)
                 add(row_name("joint.qd", tree.dofs[v_row]), noisy(qd[:, v_row]), f"{unit}/s")
-        elif kind.name == "free":
+        elif kind.is_pose:
             add(row_name("link.pose", tree.links[i]), q[:, tree.q_index[i]], "m, 1")
     if not channels:
         raise ProblemError("This robot has no joint whose motion a log can hold.")

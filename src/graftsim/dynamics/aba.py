@@ -102,8 +102,8 @@ def aba(
                 dofs.append(g.dofs.reshape(-1))
         a.append(assemble(pieces, [g.places for g in groups_of_level[d]]))
     scope.offer(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
-    result = scope.tap("joint.qdd", assemble(qdd, dofs) if qdd else tau)
-    return result, Articulated(tree, X, groups_of_level)
+    found = assemble(qdd, dofs) if qdd else tau
+    return scope.tap("joint.qdd", found), Articulated(tree, X, groups_of_level)
 
 
 class Articulated:

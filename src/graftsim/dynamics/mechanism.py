@@ -5,6 +5,8 @@ It depends on parameters alone, so a roll-out computes it before its time loop.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -56,6 +58,31 @@ def assemble(pieces: list[Float[Array, "k ..."]], index: list[np.ndarray]) -> Fl
     """Put pieces, whose rows have the given static places, together in order of place."""
     x = pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
     return rows(x, np.argsort(np.concatenate(index), kind="stable"))
+
+
+def joint_rows(x: Float[Array, "n ..."], index: np.ndarray, k: int) -> Float[Array, "k m ..."]:
+    """Rows of x that belong to k joints of one type, m each; `index` as `tree.q_rows` has it."""
+    return rows(x, index).reshape(k, len(index) // k, *x.shape[1:])
+
+
+def by_joint_type(
+    tree: Tree,
+    f: Callable[..., Float[Array, "k m"]],
+    given: list[tuple[Float[Array, " n"], tuple[np.ndarray, ...]]],
+    out: tuple[np.ndarray, ...],
+) -> Float[Array, " n"]:
+    """f(joint type, rows of each given array) for all joints of a type at once, put in order.
+
+    Each given array comes with `tree.q_rows` or `tree.v_rows`, whichever its rows are; `out` says
+    the same of what f returns. Joints without a row in `out` are passed over.
+    """
+    pieces, places = [], []
+    for g, (kind, links) in enumerate(tree.groups):
+        if len(out[g]):
+            own = (joint_rows(x, index[g], len(links)) for x, index in given)
+            pieces.append(f(kind, *own).reshape(-1))
+            places.append(out[g])
+    return assemble(pieces, places) if pieces else jnp.zeros(0, given[0][0].dtype)
 
 
 def to_parents(tree: Tree, d: int, x: Float[Array, "k ..."]) -> Float[Array, "p ..."]:

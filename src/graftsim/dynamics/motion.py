@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, rows
+from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, joint_rows, rows
 from graftsim.model.tree import Tree
 from graftsim.spatial.rotation import transpose
 from graftsim.spatial.transform import Transform
@@ -33,25 +33,23 @@ def joint_motion(m: Mechanism, q: Float[Array, " nq"], qd: Float[Array, " nv"]) 
     """Transforms from parent to link coordinates and what the joint velocities contribute."""
     tree = m.tree
     R, p, v_J, c_J, links = [], [], [], [], []
-    S, dofs = [], []
-    for kind, index in tree.groups:
-        qk = rows(q, _flat(tree.q_index, index)).reshape(len(index), kind.nq)
-        qdk = rows(qd, _flat(tree.v_index, index)).reshape(len(index), kind.nv)
+    S = []
+    for (kind, index), q_rows, v_rows in zip(tree.groups, tree.q_rows, tree.v_rows, strict=True):
+        qk, qdk = (joint_rows(*x, len(index)) for x in ((q, q_rows), (qd, v_rows)))
         axis = rows(m.axis, index)
-        Rk, pk = kind.place(axis, qk)
-        Sk = kind.subspace(axis, Rk)
+        Rk, pk = kind.transform(axis, qk)
+        Sk = kind.motion_subspace(axis, Rk)
         R.append(Rk)
         p.append(pk)
         v_J.append(jnp.einsum("kni,kn->ki", Sk, qdk))
         c_J.append(kind.bias(Sk, Rk, qdk))
         links.append(index)
         S.append(Sk.reshape(-1, 6))
-        dofs.append(_flat(tree.v_index, index))
     X_up = Transform(transpose(assemble(R, links)), assemble(p, links)) @ m.X_tree
     return JointMotion(
         X_up=X_up,
         X=X_up.matrix(),
-        S=assemble(S, dofs),
+        S=assemble(S, list(tree.v_rows)),
         v_J=assemble(v_J, links),
         c_J=assemble(c_J, links),
     )
@@ -85,7 +83,3 @@ def velocity_bias(motion: JointMotion, v: Float[Array, "nl 6"]) -> Float[Array, 
 def at(X: Transform, index: np.ndarray) -> Transform:
     """Transforms of some links."""
     return Transform(rows(X.E, index), rows(X.r, index))
-
-
-def _flat(ranges: tuple[np.ndarray, ...], index: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.zeros(0, int), *(ranges[i] for i in index)])

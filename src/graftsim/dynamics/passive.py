@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.dynamics.mechanism import Mechanism, assemble, prepare, rows
+from graftsim.dynamics.mechanism import Mechanism, by_joint_type, prepare
 from graftsim.model.model import Joints, Model
 from graftsim.model.tree import Tree
 from graftsim.spatial import safe
@@ -19,16 +18,8 @@ def displacement(
     tree: Tree, start: Float[Array, " nq"], end: Float[Array, " nq"]
 ) -> Float[Array, " nv"]:
     """Displacement of each degree of freedom between two positions (rad, m)."""
-    pieces, dofs = [], []
-    for kind, index in tree.groups:
-        if kind.nv == 0:
-            continue
-        q_rows = np.concatenate([tree.q_index[i] for i in index])
-        q0 = rows(start, q_rows).reshape(len(index), kind.nq)
-        q1 = rows(end, q_rows).reshape(len(index), kind.nq)
-        pieces.append(kind.difference(q0, q1).reshape(-1))
-        dofs.append(np.concatenate([tree.v_index[i] for i in index]))
-    return assemble(pieces, dofs) if pieces else jnp.zeros(0, end.dtype)
+    given = [(start, tree.q_rows), (end, tree.q_rows)]
+    return by_joint_type(tree, lambda kind, q0, q1: kind.difference(q0, q1), given, tree.v_rows)
 
 
 def spring_energy(model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:

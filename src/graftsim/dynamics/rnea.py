@@ -9,6 +9,7 @@ from graftsim.dynamics.mechanism import (
     Mechanism,
     assemble,
     from_parents,
+    joint_rows,
     prepare,
     rows,
     to_parents,
@@ -68,11 +69,10 @@ def bias_forces(
 def _per_link(m: Mechanism, x: Float[Array, "nv 6"]) -> Float[Array, "nl 6"]:
     """Sum rows of the degrees of freedom into their links."""
     tree = m.tree
-    pieces = []
-    for kind, index in tree.groups:
-        if kind.nv == 0:
-            pieces.append(jnp.zeros((len(index), 6), x.dtype))
-            continue
-        dofs = jnp.concatenate([jnp.asarray(tree.v_index[i]) for i in index])
-        pieces.append(jnp.sum(x[dofs].reshape(len(index), kind.nv, 6), 1))
-    return assemble(pieces, [index for _, index in tree.groups])
+    pieces = [
+        jnp.sum(joint_rows(x, dofs, len(links)), 1)
+        if kind.nv
+        else jnp.zeros((len(links), 6), x.dtype)
+        for (kind, links), dofs in zip(tree.groups, tree.v_rows, strict=True)
+    ]
+    return assemble(pieces, [links for _, links in tree.groups])

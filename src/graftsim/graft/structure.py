@@ -244,7 +244,7 @@ class Conservative(Structure):
             )
         for dof in sorted({i for row in setting.targets[0].places for i in row}):
             kind = setting.tree.joint_types[int(setting.tree.link_of_dof[dof])]
-            if kind.nq != kind.nv and setting.tree.dof_units[dof] == "rad":
+            if not kind.one_by_one and setting.tree.dof_units[dof] == "rad":
                 raise VariableError(
                     f"Conservative: joint.q[{setting.tree.dofs[dof]}] is a component of a rotation "
                     "vector, whose rate is not the joint's velocity. Take the other joints."

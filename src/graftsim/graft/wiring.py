@@ -16,17 +16,16 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.errors import VariableError, suggest
-from graftsim.model.catalogue import labels
+from graftsim.model.catalogue import dofs_by_row, labels
 from graftsim.model.model import Model
 from graftsim.selectors import Selector, row_name
+from graftsim.spatial.components import FORCE, MOTION, VECTOR
 from graftsim.spatial.rotation import cross, transpose
 from graftsim.spatial.transform import rotate
 from graftsim.taps import CATALOGUE
 
 Table = tuple[tuple[int, ...], ...]
 Lookup = Callable[[str], Any]
-SPATIAL = ("wx", "wy", "wz", "vx", "vy", "vz")
-FORCE = ("nx", "ny", "nz", "fx", "fy", "fz")
 
 
 class Shapes(NamedTuple):
@@ -242,38 +241,12 @@ def _follow(
 
     A degree of freedom belongs to the link that it moves, an actuator to its degree of freedom.
     """
-    wanted, tree = CATALOGUE[name].rows, shapes.model.tree
-    found: list[int] = []
-    for i in members:
-        if wanted == kind:
-            found.append(i)
-            continue
-        dofs = {
-            "dof": lambda i: [i],
-            "link": lambda i: list(tree.v_index[i]),
-            "actuator": lambda i: [int(shapes.model.actuator.dof[i])],
-            "coordinate": lambda i: [
-                int(v)
-                for q, v, t in zip(tree.q_index, tree.v_index, tree.joint_types, strict=True)
-                if i in q and t.nq == t.nv
-                for q, v in zip(q, v, strict=True)
-                if q == i
-            ],
-        }[kind](i)
-        for dof in dofs:
-            link = int(tree.link_of_dof[dof])
-            kinds = tree.joint_types[link]
-            place = list(tree.v_index[link]).index(dof)
-            found += {
-                "dof": lambda dof=dof: [dof],
-                "link": lambda link=link: [link],
-                "actuator": lambda dof=dof: [
-                    k for k, d in enumerate(shapes.model.actuator.dof) if d == dof
-                ],
-                "coordinate": lambda link=link, kinds=kinds, place=place: (
-                    [int(tree.q_index[link][place])] if kinds.nq == kinds.nv else []
-                ),
-            }[wanted]()
+    wanted = CATALOGUE[name].rows
+    found = list(members)
+    if wanted != kind:
+        dofs_of, owners = (dofs_by_row(shapes.model, rows) for rows in (kind, wanted))
+        dofs = [dof for i in members for dof in dofs_of[i]]
+        found = [row for dof in dofs for row, own in enumerate(owners) if dof in own]
     if not found:
         raise VariableError(
             f"'{text}': rows of {name} ({wanted}s) do not follow those of the target ({kind}s) "
@@ -307,11 +280,8 @@ def _component_names(shapes: Shapes, name: str) -> tuple[str, ...]:
     width = shapes.width(name)
     if width == 1:
         return ("",)
-    if width == 6:
-        return tuple(f".{c}" for c in (FORCE if name == "link.force" else SPATIAL))
-    if width == 3:
-        return (".x", ".y", ".z")
-    return tuple(f".{k}" for k in range(width))
+    parts = {3: VECTOR, 6: FORCE if name == "link.force" else MOTION}.get(width, range(width))
+    return tuple(f".{c}" for c in parts)
 
 
 def _units(shapes: Shapes, name: str, rows: Sequence[int]) -> list[tuple[str, ...]]:
@@ -324,20 +294,11 @@ def _units(shapes: Shapes, name: str, rows: Sequence[int]) -> list[tuple[str, ..
     forms = [u.strip() for u in text.split("|")]
     if len(forms) == 1:
         return [(text,) * width for _ in rows]
-    kind, out = CATALOGUE[name].rows, []
-    for r in rows:
-        if kind == "coordinate":
-            joint = next(i for i, q in enumerate(tree.q_index) if r in q)
-            t, place = tree.joint_types[joint], list(tree.q_index[joint]).index(r)
-            if place >= t.nq - 4 and t.name in ("spherical", "free"):
-                out.append(("1",))
-                continue
-            turning = t.units[place] == "rad"
-        else:
-            dof = r if kind == "dof" else int(shapes.model.actuator.dof[r])
-            turning = tree.dof_units[dof] == "rad"
-        out.append((forms[0] if turning else forms[1],))
-    return out
+    by_dof = CATALOGUE[name].rows != "coordinate"
+    dofs = dofs_by_row(shapes.model, CATALOGUE[name].rows)
+    found = [tree.dof_units[dofs[r][0]] if by_dof else tree.coordinate_units[r] for r in rows]
+    # A number of a quaternion has the unit 1 in any form.
+    return [({"rad": forms[0], "m": forms[1]}.get(unit, unit),) for unit in found]
 
 
 def _common(units: Sequence[tuple[str, ...]], text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""One door for robot files: the root element, not the file's name, says which reader it gets."""
+"""One door for robot files: the root element, not the file's name, says which format it has."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from graftsim.errors import FileError
-from graftsim.io.mjcf.read import read_mjcf
+from graftsim.io.formats import ROBOT_FORMATS
+from graftsim.io.logs.formats import LOG_FORMATS
+from graftsim.io.robot.format import Base, ReadOptions, RobotFormat
 from graftsim.io.robot.xml_lines import parse
-from graftsim.io.urdf.read import Base, read_urdf
 from graftsim.model.model import Model
 
 _OTHER = {
-    "sdf": "SDF is not read. Convert it to URDF or MJCF",
+    "sdf": "SDF is not read. Convert it to {formats}",
     "COLLADA": "this is a mesh, not a robot",
     "mujocoinclude": "this is a part that another MJCF file includes; load that one",
     "launch": "this is a launch file, not a robot",
 }
+_MESH = "this is a mesh; a robot is a file in {formats}."
+_USD = "USD is not read. Export the robot as {formats}."
+_LOG = "this is a recording by its name; read it with graftsim.read_recording."
 _SUFFIXES = {
     ".xacro": "xacro makes URDF from macros. Expand the file first: xacro {name} > robot.urdf",
-    ".sdf": "SDF is not read. Convert it to URDF or MJCF.",
-    ".usd": "USD is not read. Export the robot as URDF or MJCF.",
-    ".usda": "USD is not read. Export the robot as URDF or MJCF.",
-    ".stl": "this is a mesh; a robot is a URDF or MJCF file.",
-    ".obj": "this is a mesh; a robot is a URDF or MJCF file.",
-    ".csv": "this is a recording by its name; read it with graftsim.read_recording.",
-}
+    ".sdf": "SDF is not read. Convert it to {formats}.",
+    ".usd": _USD,
+    ".usda": _USD,
+    ".stl": _MESH,
+    ".obj": _MESH,
+} | {suffix: _LOG for reader in LOG_FORMATS for suffix in reader.suffixes if suffix != ".txt"}
 
 
 def load(
@@ -38,33 +41,52 @@ def load(
     ground: float | None = None,
     self_collision: bool | None = None,
     dtype: Any = None,
+    formats: Sequence[RobotFormat] = ROBOT_FORMATS,
 ) -> Model:
-    """Read a robot file, URDF (`<robot>`) or MJCF (`<mujoco>`). Options are those of `read_urdf`.
+    """Read a robot file, URDF (`<robot>`) or MJCF (`<mujoco>`).
 
-    For MJCF only `ground`, `self_collision` (there True unless given) and `dtype` have a use.
+    base: of a URDF: how the root link meets the world. A root named "world" without mass is the
+        world itself. Otherwise "auto" (default) lets a root link with mass float (free joint
+        'root') and fixes another; "fixed" and "free" say it.
+    repair_inertia: of a URDF: replace impossible inertias and missing masses; else refuse them.
+    package_dirs: of a URDF: folders in which `package://` meshes are looked for, besides those
+        above the file.
+    ground: height (m) of a horizontal plane "ground" that all shapes may touch.
+    self_collision: whether shapes of links that are not parent and child may touch each other. By
+        default not in a URDF, and as an MJCF file's masks say; False keeps those apart as well.
+    dtype: float type of the model; default: JAX's present one.
+    formats: what is read; a user's own format is a `RobotFormat` put beside `ROBOT_FORMATS`.
+
     What was skipped, assumed or repaired stands in `model.notes`.
 
-    Raises FileError: no such file, empty, malformed (with the line), another kind of file, an
-    option that the format has no use for; and what `read_urdf` and `read_mjcf` raise.
+    Raises FileError with file, line, element and remedy: no such file, empty, malformed, another
+    kind of file, an option that does not apply to the format, and what the format or a `Model`
+    cannot represent; PrecisionError: float64 asked for while JAX has it switched off.
     """
     path = Path(path)
+    names = " or ".join(f.name for f in formats)
+    own = {f.suffix for f in formats}
     hint = _SUFFIXES.get(path.suffix.lower())
-    if hint is not None and path.is_file():
-        raise FileError(f"{path}: {hint.format(name=path.name)}")
+    if hint is not None and path.suffix.lower() not in own and path.is_file():
+        raise FileError(f"{path}: {hint.format(name=path.name, formats=names)}")
     root = parse(path)
-    options = {"base": base, "repair_inertia": repair_inertia, "package_dirs": package_dirs}
-    given: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
-    others: dict[str, Any] = {"ground": ground, "dtype": dtype}
-    if self_collision is not None:
-        others["self_collision"] = self_collision
-    if root.tag == "robot":
-        return read_urdf(path, **given, **others)
-    if root.tag == "mujoco":
-        if given:
-            raise FileError(
-                f"{path}: {', '.join(given)} cannot be given for an MJCF file, which says itself "
-                "how its bodies meet the world, and whose inertias and meshes MuJoCo compiles."
-            )
-        return read_mjcf(path, **others)
-    what = _OTHER.get(root.tag, "it is neither")
-    raise root.error(f"the root element is <{root.tag}>, not <robot> or <mujoco>: {what}.")
+    options = ReadOptions(base, repair_inertia, package_dirs, ground, self_collision, dtype)
+    for form in formats:
+        if form.root == root.tag:
+            _check(path, form, options)
+            return form.read(root, options)
+    tags = " or ".join(f"<{f.root}>" for f in formats)
+    what = _OTHER.get(root.tag, "it is neither").format(formats=names)
+    raise root.error(f"the root element is <{root.tag}>, not {tags}: {what}.")
+
+
+def _check(path: Path, form: RobotFormat, options: ReadOptions) -> None:
+    """Refuse options that do not apply to a format."""
+    unfit = [name for name in options.given() if name not in form.options]
+    if unfit:
+        why = f": {form.unfit}" if form.unfit else ""
+        accepted = ", ".join(form.options) or "none"
+        raise FileError(
+            f"{path}: {', '.join(unfit)} cannot be given for a file in {form.name}{why}. "
+            f"Options that apply: {accepted}."
+        )

@@ -3,8 +3,22 @@
 from graftsim.model.build import Builder
 from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
 from graftsim.model.fuse import fuse
+from graftsim.model.joint_type import AdditiveJoint, Coordinate, Freedom, JointType
 from graftsim.model.model import Model
 from graftsim.model.pairs import keep_pairs
 from graftsim.model.state import State
 
-__all__ = ["PARAMETERS", "Builder", "Model", "State", "fuse", "keep_pairs", "leaf", "with_leaf"]
+__all__ = [
+    "PARAMETERS",
+    "AdditiveJoint",
+    "Builder",
+    "Coordinate",
+    "Freedom",
+    "JointType",
+    "Model",
+    "State",
+    "fuse",
+    "keep_pairs",
+    "leaf",
+    "with_leaf",
+]

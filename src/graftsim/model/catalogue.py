@@ -14,6 +14,7 @@ from graftsim.errors import ModelError, suggest
 from graftsim.model.model import Model
 from graftsim.model.pairs import contact_labels
 from graftsim.model.tree import Tree
+from graftsim.spatial.components import VECTOR
 
 
 class Parameter(NamedTuple):
@@ -82,8 +83,30 @@ def labels(model: Model, rows: str) -> tuple[str, ...]:
         "frame": model.frame.names,
         "pair": model.pair.names,
         "contact": contact_labels(model),
-        "axis": ("x", "y", "z"),
+        "axis": VECTOR,
     }[rows]
+
+
+def dofs_by_row(model: Model, rows: str) -> tuple[tuple[int, ...], ...]:
+    """Degrees of freedom that each label of an axis kind belongs to; most kinds have none.
+
+    A link has those that move it, an actuator the one that it drives, a coordinate the one whose
+    displacement it is.
+    """
+    tree = model.tree
+    if rows == "dof":
+        return tuple((d,) for d in range(tree.nv))
+    if rows == "link":
+        return tuple(tuple(int(d) for d in own) for own in tree.v_index)
+    if rows == "actuator":
+        return tuple((int(d),) for d in model.actuator.dof)
+    if rows == "coordinate":
+        return tuple(
+            (int(own[k]),) if kind.one_by_one else ()
+            for own, kind in zip(tree.v_index, tree.joint_types, strict=True)
+            for k in range(kind.nq)
+        )
+    return ((),) * len(labels(model, rows))
 
 
 def leaf(model: Model, name: str) -> Any:
@@ -108,19 +131,8 @@ def row_unit(model: Model, name: str, row: int) -> str:
     if len(forms) == 1:
         return forms[0]
     tree = model.tree
-    if info.rows == "dof":
-        turning = tree.dof_units[row] == "rad"
-    elif info.rows == "actuator":
-        turning = tree.dof_units[model.actuator.dof[row]] == "rad"
+    if info.rows == "coordinate":
+        unit = tree.coordinate_units[row]
     else:
-        joint = _joint_of_coordinate(tree, row)
-        kind, place = tree.joint_types[joint], row - int(tree.q_index[joint][0])
-        # A quaternion follows the positions of its joint, if it has any, and has no unit.
-        if place >= kind.nq - 4 and kind.name in ("spherical", "free"):
-            return "1"
-        turning = kind.units[place] == "rad"
-    return forms[0] if turning else forms[1]
-
-
-def _joint_of_coordinate(tree: Tree, row: int) -> int:
-    return next(i for i, rows in enumerate(tree.q_index) if row in rows)
+        unit = tree.dof_units[row if info.rows == "dof" else model.actuator.dof[row]]
+    return {"rad": forms[0], "m": forms[1]}.get(unit, unit)

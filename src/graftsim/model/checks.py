@@ -74,9 +74,9 @@ def massless_ends(tree: Tree, mass: np.ndarray, armature: np.ndarray) -> None:
     for i in reversed(range(tree.nl)):
         if tree.parent[i] >= 0:
             carried[tree.parent[i]] += carried[i]
-    for i, kind in enumerate(tree.types):
+    for i, moves in enumerate(tree.moving):
         light = carried[i] == 0 and np.any(armature[tree.v_index[i]] == 0)
-        if kind != "fixed" and light:
+        if moves and light:
             raise ModelError(
                 f"Link '{tree.links[i]}' moves but neither it nor anything it carries has "
                 "mass. Give it a mass and an inertia, give its joint an armature, or make the "
@@ -88,6 +88,7 @@ def inertialess_ends(tree: Tree, numbers: list[dict[str, Any]]) -> None:
     """Refuse an end link that has mass but no inertia about its joint: a point on the axis.
 
     Only links that carry fixed ones alone are looked at: what others feel depends on the position.
+    Nor are joints whose turns are not pure, such as screws: mass alone resists those.
     """
     if tree.nv == 0:
         return
@@ -102,13 +103,14 @@ def inertialess_ends(tree: Tree, numbers: list[dict[str, Any]]) -> None:
                 X = _motion_matrix(x["origin"], x["rotation"])
                 carried[parent] += X.T @ carried[i] @ X
             continue
-        turning = np.array([u == "rad" for u in kind.units])
-        if not turning.any() or bears_a_joint[i]:
+        turning = np.array([f.turns for f in kind.freedoms])
+        known = all(f.pure for f in kind.freedoms)
+        if not turning.any() or not known or bears_a_joint[i]:
             continue
         about, mc, mass = carried[i][:3, :3], carried[i][:3, 3:], carried[i][5, 5]
         if turning.sum() == 1:
             felt = (x["axis"] @ about @ x["axis"]).reshape(1, 1)
-        elif kind.name == "free" and mass > 0:  # turns about its centre of mass
+        elif kind.slides == 3 and mass > 0:  # turns about its centre of mass
             felt = about - mc @ mc.T / mass
         else:
             felt = about

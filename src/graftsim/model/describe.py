@@ -11,8 +11,6 @@ from graftsim.model.contact_counts import SIZES
 from graftsim.model.model import Model
 from graftsim.model.pairs import SURFACE
 
-# Kinds of joints that have an axis.
-AXIAL = ("revolute", "prismatic", "planar")
 PASSIVE = ("lower", "upper", "damping", "friction", "stiffness", "armature")
 DRIVE = ("gear", "gain", "kp", "kd", "control_lower", "control_upper", "force_lower", "force_upper")
 
@@ -31,7 +29,7 @@ def describe_dict(model: Model) -> dict[str, Any]:
         "name": model.name,
         "counts": {
             "links": t.nl,
-            "moving_joints": sum(k != "fixed" for k in t.types),
+            "moving_joints": sum(t.moving),
             "nq": t.nq,
             "nv": t.nv,
             "nu": model.actuator.nu,
@@ -72,7 +70,7 @@ def _joints(model: Model) -> list[dict[str, Any]]:
             "dof": t.dofs[row],
             "type": t.types[i],
             "unit": t.dof_units[row],
-            "axis": _plain(j.axis[i]) if t.types[i] in AXIAL else None,
+            "axis": _plain(j.axis[i]) if t.joint_types[i].axial else None,
             **{k: _plain(getattr(j, k)[row]) for k in PASSIVE},
         }
         for row, i in enumerate(t.link_of_dof)

@@ -32,7 +32,7 @@ class _Place:
 def fuse(model: Model) -> Model:
     """The same mechanism without fixed joints; a model that has none is returned as it is."""
     tree = model.tree
-    moving = [i for i, t in enumerate(tree.types) if t != "fixed"]
+    moving = [i for i, moves in enumerate(tree.moving) if moves]
     if len(moving) == tree.nl or not moving:
         return model
     new_index = {old: new for new, old in enumerate(moving)}
@@ -59,7 +59,7 @@ def fuse(model: Model) -> Model:
         links=tuple(tree.links[i] for i in moving),
         joints=tuple(tree.joints[i] for i in moving),
         parent=tuple(joint_place[i].link for i in moving),
-        types=tuple(tree.types[i] for i in moving),
+        joint_types=tuple(tree.joint_types[i] for i in moving),
     )
     origin, orientation = _poses([joint_place[i] for i in moving])
     joint = Joints(
@@ -121,7 +121,7 @@ def _carry(
 
 
 def _frames(model: Model, place: dict[int, _Place]) -> Frames:
-    fixed = [i for i, t in enumerate(model.tree.types) if t == "fixed"]
+    fixed = [i for i, moves in enumerate(model.tree.moving) if not moves]
     link, position, quat = _carry(place, model.frame)
     p_fixed, quat_fixed = _poses([place[i] for i in fixed])
     return Frames(

@@ -143,8 +143,7 @@ class Model(eqx.Module):
 
     def __repr__(self) -> str:
         t = self.tree
-        moving = sum(k != "fixed" for k in t.types)
         return (
-            f"Model '{self.name}': {t.nl} links, {moving} moving joints, {t.nv} degrees of "
+            f"Model '{self.name}': {t.nl} links, {sum(t.moving)} moving joints, {t.nv} degrees of "
             f"freedom, {self.actuator.nu} actuators, {len(self.geom.names)} shapes"
         )

@@ -140,7 +140,7 @@ def _carriers(tree: Tree) -> dict[int, int]:
     """The moving link that carries each link; -1: the world."""
     carrier = {-1: -1}
     for i, parent in enumerate(tree.parent):
-        carrier[i] = carrier[parent] if tree.types[i] == "fixed" else i
+        carrier[i] = i if tree.moving[i] else carrier[parent]
     return carrier
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from graftsim.model.joints import JOINT_TYPES, JointType
+from graftsim.model.joint_type import JointType
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Tree:
     links: tuple[str, ...]
     joints: tuple[str, ...]
     parent: tuple[int, ...]
-    types: tuple[str, ...]
+    joint_types: tuple[JointType, ...]
 
     def __hash__(self) -> int:
         return self._hash
@@ -46,9 +46,9 @@ class Tree:
         return int(sum(t.nv for t in self.joint_types))
 
     @cached_property
-    def joint_types(self) -> tuple[JointType, ...]:
-        """Type of the joint of each link."""
-        return tuple(JOINT_TYPES[t] for t in self.types)
+    def types(self) -> tuple[str, ...]:
+        """Name of the type of each link's joint."""
+        return tuple(t.name for t in self.joint_types)
 
     @cached_property
     def q_index(self) -> tuple[np.ndarray, ...]:
@@ -70,11 +70,23 @@ class Tree:
     @cached_property
     def groups(self) -> tuple[tuple[JointType, np.ndarray], ...]:
         """Links by joint type: (type, link indices) for each type that occurs."""
-        kinds = dict.fromkeys(self.types)
         return tuple(
-            (JOINT_TYPES[k], np.array([i for i, t in enumerate(self.types) if t == k]))
-            for k in kinds
+            (kind, np.array([i for i, t in enumerate(self.joint_types) if t == kind]))
+            for kind in dict.fromkeys(self.joint_types)
         )
+
+    @cached_property
+    def q_rows(self) -> tuple[np.ndarray, ...]:
+        """Rows of q of each group's links, one after the other."""
+        return self._rows_of_groups(self.q_index)
+
+    @cached_property
+    def v_rows(self) -> tuple[np.ndarray, ...]:
+        """Rows of qd of each group's links, one after the other."""
+        return self._rows_of_groups(self.v_index)
+
+    def _rows_of_groups(self, index: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        return tuple(np.concatenate([index[i] for i in links]) for _, links in self.groups)
 
     @cached_property
     def depth(self) -> np.ndarray:
@@ -107,15 +119,23 @@ class Tree:
     def dofs(self) -> tuple[str, ...]:
         """Label of each degree of freedom: its joint's name, and `.x`, `.rz` ... if it has many."""
         pairs = zip(self.joints, self.joint_types, strict=True)
-        return tuple(name + s for name, t in pairs for s in t.suffixes)
+        return tuple(label for joint, t in pairs for label in t.dof_labels(joint))
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
         """Label of each position coordinate; quaternions as `.qw` to `.qz`."""
-        quaternion = (".qw", ".qx", ".qy", ".qz")
-        special = {"spherical": quaternion, "free": (".x", ".y", ".z", *quaternion)}
         pairs = zip(self.joints, self.joint_types, strict=True)
-        return tuple(name + s for name, t in pairs for s in special.get(t.name, t.suffixes))
+        return tuple(label for joint, t in pairs for label in t.coordinate_labels(joint))
+
+    @cached_property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """`rad`, `m`, or `1` (of a quaternion) for each position coordinate."""
+        return tuple(c.unit for t in self.joint_types for c in t.coordinates)
+
+    @cached_property
+    def moving(self) -> tuple[bool, ...]:
+        """Whether each link moves against its parent: its joint is not a fixed one."""
+        return tuple(t.nv > 0 for t in self.joint_types)
 
     @cached_property
     def dof_units(self) -> tuple[str, ...]:

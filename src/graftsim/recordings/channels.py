@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from graftsim.errors import LogError, suggest
 from graftsim.recordings.units import si_symbol
 from graftsim.selectors import row_name, unquoted
+from graftsim.spatial.components import POSE, VECTOR
 
 # A dimension per column; several where the log alone cannot tell (a joint turns or slides).
 _Columns = tuple[tuple[str, ...], ...]
@@ -41,17 +42,8 @@ _OPEN = ("control", "signal")
 
 _NAME = re.compile(r"(?P<quantity>[a-z_]+(?:\.[a-z_]+)?)\[(?P<label>.+)\]", re.DOTALL)
 _NO_LABEL = set("[]*?")
-_PARTS = {
-    "link.pose": ("x", "y", "z", "qw", "qx", "qy", "qz"),
-    **dict.fromkeys(
-        (
-            name
-            for name, layouts in _LAYOUTS.items()
-            if name[:5] == "link." and len(layouts[0]) == 3
-        ),
-        ("x", "y", "z"),
-    ),
-}
+# Names of the columns of a link's quantities, by their number.
+_PARTS = {len(parts): parts for parts in (VECTOR, POSE)}
 
 
 def quantities() -> tuple[str, ...]:
@@ -126,7 +118,7 @@ def column_dimensions(name: ChannelName, width: int) -> _Columns | None:
         if len(layout) == width:
             return layout
     wanted = " or ".join(str(len(layout)) for layout in layouts)
-    parts = _PARTS.get(name.quantity)
+    parts = _parts(name.quantity, len(layouts[0]))
     order = f" ({' '.join(parts)})" if parts else ""
     raise LogError(f"{name}: takes {wanted} columns{order}, not {width}.")
 
@@ -136,8 +128,14 @@ def part_names(name: str, width: int) -> tuple[str, ...]:
     if width == 1:
         return ("",)
     parsed = split_name(name)
-    parts = _PARTS.get(parsed.quantity, ()) if parsed else ()
-    return parts if len(parts) == width else tuple(str(i) for i in range(width))
+    parts = _parts(parsed.quantity, width) if parsed else ()
+    return parts or tuple(str(i) for i in range(width))
+
+
+def _parts(quantity: str, width: int) -> tuple[str, ...]:
+    """Names of the columns, if the quantity is one of a link."""
+    of_link = quantity in _LAYOUTS and quantity.startswith("link.")
+    return _PARTS.get(width, ()) if of_link else ()
 
 
 def default_unit(dimensions: tuple[str, ...]) -> str:

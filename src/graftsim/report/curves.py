@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from graftsim.identify.results.result import Trace
+from graftsim.spatial.components import POSE, VECTOR
 
 POINTS = 2000
 """Most points a curve has on the page."""
@@ -162,5 +163,5 @@ def _column(x: np.ndarray, i: int, n: int) -> np.ndarray:
 
 
 def _components(width: int) -> tuple[str, ...]:
-    named = {1: ("",), 3: ("x", "y", "z"), 7: ("x", "y", "z", "qw", "qx", "qy", "qz")}
+    named = {1: ("",), len(VECTOR): VECTOR, len(POSE): POSE}
     return named.get(width) or tuple(str(i + 1) for i in range(width))

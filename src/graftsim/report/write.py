@@ -86,7 +86,7 @@ def _write_robot(result: Result, target: Path) -> tuple[list[str], str]:
     """What the robot file could not express, and why there is none, if so."""
     if importlib.util.find_spec("graftsim.io.mjcf.write") is None:
         return [], "No robot file was written: this version cannot write MJCF."
-    from graftsim.io.mjcf.write import write_mjcf
+    from graftsim.io.write import write_mjcf
 
     try:
         return list(_in_place(target, lambda path: write_mjcf(result.model, path)) or ()), ""

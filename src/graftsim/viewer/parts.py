@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftsim.model.joint_type import JointType
 from graftsim.model.model import Model
 from graftsim.viewer import shapes
 from graftsim.viewer.shapes import Mesh
@@ -82,8 +83,8 @@ def planes(model: Model) -> list[Plane]:
 
 def floats(model: Model) -> bool:
     """Whether a part of the mechanism can leave the place where it stands."""
-    pairs = zip(model.tree.types, model.tree.parent, strict=True)
-    return any(p < 0 and kind in ("free", "planar") for kind, p in pairs)
+    pairs = zip(model.tree.joint_types, model.tree.parent, strict=True)
+    return any(p < 0 and kind.slides > 1 for kind, p in pairs)
 
 
 def skeleton(model: Model, links: list[int]) -> list[Part]:
@@ -98,9 +99,8 @@ def skeleton(model: Model, links: list[int]) -> list[Part]:
         for k, end in enumerate(ends[i]):
             if np.linalg.norm(end) > thick:
                 found.append(_rod(i, f"{name} bone {k}", end, thick, hue))
-        kind = model.tree.types[i]
-        if kind != "fixed":
-            hinge = _joint(kind, thick)
+        if model.tree.moving[i]:
+            hinge = _joint(model.tree.joint_types[i], thick)
             origin, turn = np.zeros(3), towards(np.asarray(model.joint.axis[i], float))
             found.append(Part(i, f"{name} joint", hinge, origin, turn, WORLD_COLOUR))
         if float(model.link.mass[i]) > 0:
@@ -138,10 +138,12 @@ def _rod(link: int, name: str, end: np.ndarray, thick: float, hue: tuple[int, in
     return Part(link, name, mesh, end / 2, towards(end), hue)
 
 
-def _joint(kind: str, thick: float) -> Mesh:
-    if kind == "revolute":
+def _joint(kind: JointType, thick: float) -> Mesh:
+    """A cylinder for one turn, a box for slides with at most one turn, a ball for all others."""
+    turns = kind.nv - kind.slides
+    if kind.slides == 0 and turns == 1:
         return shapes.cylinder(1.7 * thick, 1.7 * thick)
-    if kind in ("prismatic", "planar"):
+    if kind.slides > 0 and turns <= 1:
         return shapes.box(np.array([1.7, 1.7, 2.6]) * thick)
     return shapes.sphere(1.8 * thick)
 

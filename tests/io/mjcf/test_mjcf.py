@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graftsim.errors import FileError
-from graftsim.io.mjcf.read import read_mjcf
+from graftsim.io.load import load
 from robot_oracle import assert_same, random_state
 
 
@@ -19,7 +19,7 @@ def write(tmp_path, body, *, rest="", option=""):
 
 
 def both(path):
-    return read_mjcf(path), mujoco.MjModel.from_xml_path(str(path))
+    return load(path), mujoco.MjModel.from_xml_path(str(path))
 
 
 RICH = """
@@ -168,7 +168,7 @@ def test_actuator_lag_and_joint_force_range(tmp_path):
         '<general name="y" joint="b" gear="1 0 0" dyntype="filter" dynprm=".1"/>'
     )
     path = arm(tmp_path, joint='actuatorfrcrange="-6 4"', rest=actuators(text))
-    model = read_mjcf(path)
+    model = load(path)
     a = model.actuator
     assert a.lagged == (True, True)
     np.testing.assert_array_equal(a.time_constant, [0.05, 0.1])
@@ -194,7 +194,7 @@ def test_other_actuators_are_refused_by_name(tmp_path, text):
     body = ARM.format(joint="", geom="").replace("</body>", '<site name="s"/></body>', 1)
     path = write(tmp_path, body, rest=actuators(text))
     with pytest.raises(FileError) as caught:
-        read_mjcf(path)
+        load(path)
     message = str(caught.value)
     for part in (str(path), "actuator 'x'", REFUSED_ACTUATORS[text], "Accepted: motor"):
         assert part in message, message
@@ -227,7 +227,7 @@ def test_what_changes_the_motion_is_refused_by_name(tmp_path, what):
     else:
         path = arm(tmp_path, **options)
     with pytest.raises(FileError) as caught:
-        read_mjcf(path)
+        load(path)
     assert str(path) in str(caught.value) and expected in str(caught.value)
 
 
@@ -240,7 +240,7 @@ def test_what_does_not_is_noted(tmp_path):
         option='<option density="1000" viscosity=".001" wind="1 0 0" timestep=".003"/>',
         rest='<sensor><jointpos name="enc" joint="j"/></sensor>',
     )
-    model = read_mjcf(path)
+    model = load(path)
     for words in (
         "fluid forces (density 1000, viscosity 0.001, wind 1 0 0)",
         "timestep 0.003",
@@ -298,11 +298,11 @@ def test_errors_of_the_compiler(tmp_path):
     """MuJoCo's own words, with the file; URDF is sent to its reader; broken XML has a line."""
     path = write(tmp_path, '<body><joint type="hing"/></body>')
     with pytest.raises(FileError, match="MuJoCo refuses the file") as caught:
-        read_mjcf(path)
+        load(path)
     assert str(path) in str(caught.value) and "hing" in str(caught.value)
     path.write_text("<robot/>")
     with pytest.raises(FileError, match="<robot>"):
-        read_mjcf(path)
+        load(path)
     path.write_text("<mujoco>\n<worldbody>\n</mujoco>")
     with pytest.raises(FileError, match=r"robot.xml:3: .*<worldbody> of line 2 is still open"):
-        read_mjcf(path)
+        load(path)

@@ -8,8 +8,7 @@ from graftsim.errors import FileError
 from graftsim.io.load import load
 from graftsim.io.mjcf import contact
 from graftsim.io.mjcf.contact import matched
-from graftsim.io.mjcf.read import read_mjcf
-from graftsim.io.mjcf.write import write_mjcf
+from graftsim.io.write import write_mjcf
 from graftsim.model import Builder, pairs
 
 
@@ -40,7 +39,7 @@ def assert_mujocos_pairs(path, model=None):
     mj = mujoco.MjModel.from_xml_path(str(path))
     names = [mj.geom(g).name for g in range(mj.ngeom)]
     theirs = {frozenset(names[g] for g in pair): mu for pair, mu in found_by_mujoco(mj).items()}
-    model = read_mjcf(path) if model is None else model
+    model = load(path) if model is None else model
     ours = {
         frozenset(model.geom.names[g] for g in pair): float(mu)
         for pair, mu in zip(model.pair.geoms, model.pair.friction, strict=True)
@@ -111,10 +110,10 @@ def test_friction(tmp_path):
     path = put(tmp_path, body)
     ours = assert_mujocos_pairs(path)
     assert ours[frozenset(("g1", "g5"))] == 0 and ours[frozenset(("g0", "g2"))] == 0.4
-    assert any("condim 4, 6" in n and "geom g4" in n for n in read_mjcf(path).notes)
+    assert any("condim 4, 6" in n and "geom g4" in n for n in load(path).notes)
     option = "<option o_friction='.6 .6 0 0 0'><flag override='enable'/></option>"
     path = put(tmp_path, body, option=option)
-    assert set(np.asarray(read_mjcf(path).pair.friction).tolist()) == {0, 0.6}
+    assert set(np.asarray(load(path).pair.friction).tolist()) == {0, 0.6}
 
 
 def test_declared_pairs(tmp_path):
@@ -134,28 +133,28 @@ def test_declared_pairs(tmp_path):
     ours = assert_mujocos_pairs(put(tmp_path, body, contact=contact))
     assert ours[frozenset("ab")] == 0.3 and ours[frozenset("bc")] == 0
     assert frozenset(("b2", "c")) not in ours
-    model = read_mjcf(put(tmp_path, body, contact=contact))
+    model = load(put(tmp_path, body, contact=contact))
     assert any(n.startswith("friction of pair w/c: the first of two") for n in model.notes)
     still = contact + "<pair geom1='w' geom2='w2'/><pair geom1='b' geom2='b2'/>"
-    model = read_mjcf(put(tmp_path, body, contact=still))
+    model = load(put(tmp_path, body, contact=still))
     assert "w/w2" not in model.pair.names and "b/b2" not in model.pair.names
     assert any(n.startswith("pairs w/w2, b/b2: not read") for n in model.notes)
     twice = contact + "<pair geom1='c' geom2='b' friction='.9 .9' condim='6'/>"
-    model = read_mjcf(put(tmp_path, body, contact=twice))
+    model = load(put(tmp_path, body, contact=twice))
     assert model.pair.names.count("b/c") == 1
     for words in ("pair b/c: declared twice", "condim 4, 6"):
         assert any(words in n for n in model.notes), words
     with pytest.raises(FileError, match=r"adhesion of pair 'slick'"):
-        read_mjcf(put(tmp_path, body, contact=contact.replace("'slick'", "'slick' adhesion='1'")))
+        load(put(tmp_path, body, contact=contact.replace("'slick'", "'slick' adhesion='1'")))
 
 
 def test_switched_off(tmp_path):
     """Where the file has no contact, there are no pairs, but for a ground that is asked for."""
     path = put(tmp_path, TREE, option="<option><flag contact='disable'/></option>")
-    model = read_mjcf(path)
+    model = load(path)
     assert model.pair.names == ()
     assert any("contact is switched off in the file" in n for n in model.notes)
-    on = read_mjcf(path, ground=-0.5)
+    on = load(path, ground=-0.5)
     assert set(on.pair.names) == {f"ground/{x}" for x in ("a", "a2", "b", "b2", "c", "d", "free")}
 
 
@@ -167,7 +166,7 @@ def test_kinds_without_collision_function(tmp_path, monkeypatch):
     body = "".join(
         f"<body><freejoint/><geom name='{k}' type='{k}' size='.1 .1 .1'/></body>" for k in kinds
     )
-    model = read_mjcf(put(tmp_path, body))
+    model = load(put(tmp_path, body))
     assert set(model.pair.names) == {"sphere/box", "sphere/cylinder", "sphere/ellipsoid"}
     for words in ("between box and cylinder", "box/cylinder", "between cylinder and ellipsoid"):
         assert any(words in n and "pass through each other" in n for n in model.notes), words

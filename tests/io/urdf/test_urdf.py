@@ -9,8 +9,7 @@ import pytest
 from urdf_texts import BODY, joint, link, refused, write
 
 from graftsim.errors import FileError
-from graftsim.io.mjcf.read import read_mjcf
-from graftsim.io.urdf.read import read_urdf
+from graftsim.io.load import load
 from robot_oracle import assert_same, mujoco_terms
 
 
@@ -29,7 +28,7 @@ def test_F1_moving_link_without_inertial_is_refused(tmp_path):
     """The message has file, line, link, joint, and what to add; repair names what it did."""
     path = write(tmp_path, link("world", ""), joint("j", "world", "arm"), link("arm", ""))
     refused(path, f"{path}:4:", "link 'arm'", "joint 'j'", "<inertial>", "<mass>", "fixed")
-    model = read_urdf(path, repair_inertia=True)
+    model = load(path, repair_inertia=True)
     assert float(model.link.mass[0]) == 1e-3
     assert any("link 'arm'" in n and "was given 0.001 kg" in n for n in model.notes)
 
@@ -42,7 +41,7 @@ def test_F1_massless_links_that_may_be(tmp_path):
         *(link("flange", ""), joint("f", "flange", "tool", "fixed", ""), link("tool")),
         *(joint("g", "tool", "tip", "fixed", ""), link("tip", "")),
     )
-    model = read_urdf(path)
+    model = load(path)
     np.testing.assert_array_equal(model.link.mass, [0, 2, 0])
 
 
@@ -54,7 +53,7 @@ def test_F1_massless_link_that_carries_a_moving_one(tmp_path):
         *(joint("j", "slider", "arm"), link("arm")),
     )
     refused(path, ":4:", "link 'slider'", "joint 'x'")
-    model = read_urdf(path, repair_inertia=True)
+    model = load(path, repair_inertia=True)
     np.testing.assert_array_equal(model.link.mass, [0, 2])
     assert any("link 'slider'" in n and "carries mass" in n for n in model.notes)
 
@@ -68,7 +67,7 @@ def test_F2_zero_and_negative_mass(tmp_path, mass):
     body = BODY.replace('<mass value="2"/>', f'\n<mass value="{mass}"/>')
     path = write(tmp_path, link("world", ""), joint("j", "world", "arm"), link("arm", body))
     refused(path, ":5:", "'arm'", f"mass {float(mass):g}", "repair_inertia")
-    model = read_urdf(path, repair_inertia=True)
+    model = load(path, repair_inertia=True)
     assert float(model.link.mass[0]) > 0
     assert any("'arm'" in n and "sphere" in n for n in model.notes)
 
@@ -78,7 +77,7 @@ def test_F2_triangle_inequality(tmp_path):
     body = BODY.replace("<inertia ", "\n<inertia ").replace('izz="0.04"', 'izz="0.08"')
     path = write(tmp_path, link("world", ""), joint("j", "world", "arm"), link("arm", body))
     refused(path, ":5:", "'arm'", "triangle inequality", "0.02", "0.08", "repair_inertia")
-    model = read_urdf(path, repair_inertia=True)
+    model = load(path, repair_inertia=True)
     # On the border zz = xx + yy, the nearest point moves the three by the same amount.
     expected = np.array([0.03, 0.04, 0.07])
     np.testing.assert_allclose(model.link.inertia[0, :3], expected, rtol=1e-12)
@@ -93,7 +92,7 @@ def test_F2_negative_inertia_turned(tmp_path):
     )
     path = write(tmp_path, link("world", ""), joint("j", "world", "arm"), link("arm", body))
     refused(path, "not positive", "-0.01")
-    xx, yy, zz, xy, xz, yz = np.asarray(read_urdf(path, repair_inertia=True).link.inertia[0])
+    xx, yy, zz, xy, xz, yz = np.asarray(load(path, repair_inertia=True).link.inertia[0])
     principal = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     assert principal[0] >= 0 and principal[2] <= principal[0] + principal[1] + 1e-15
     np.testing.assert_allclose([xx, xz], [yy, yz], atol=1e-15)
@@ -127,7 +126,7 @@ def test_F4_fixed_joints_are_kept_by_name(tmp_path):
         *(link("flange", ""), joint("t", "flange", "tool", "fixed", '<origin xyz="0 0 0.5"/>')),
         link("tool", ""),
     )
-    model = read_urdf(path)
+    model = load(path)
     assert model.tree.links == ("arm", "flange", "tool")
     assert model.tree.types == ("revolute", "fixed", "fixed")
     assert model.nv == 1
@@ -142,11 +141,11 @@ def test_F4_fixed_joints_are_kept_by_name(tmp_path):
 def test_F5_root_with_mass_floats_and_keeps_it(tmp_path):
     """The base kind is stated and can be chosen."""
     path = write(tmp_path, link("base"), joint("j", "base", "arm"), link("arm"))
-    free = read_urdf(path)
+    free = load(path)
     assert free.tree.types == ("free", "revolute") and free.tree.joints[0] == "root"
     assert float(free.link.mass[0]) == 2
     assert any("'base' floats" in n and "2 kg" in n and "base='fixed'" in n for n in free.notes)
-    fixed = read_urdf(path, base="fixed")
+    fixed = load(path, base="fixed")
     assert fixed.tree.types == ("fixed", "revolute") and fixed.nv == 1
     assert any("'base' is fixed" in n for n in fixed.notes)
     spec = from_mujoco(path)
@@ -157,23 +156,23 @@ def test_F5_root_with_mass_floats_and_keeps_it(tmp_path):
 def test_F5_root_without_mass(tmp_path):
     """Fixed under auto, refused when asked to float with nothing fixed to it."""
     path = write(tmp_path, link("base", ""), joint("j", "base", "arm"), link("arm"))
-    model = read_urdf(path)
+    model = load(path)
     assert model.tree.types == ("fixed", "revolute")
     assert any("base='free'" in n for n in model.notes)
     refused(path, ":2:", "link 'base'", "floating base", base="free")
     dummy = write(
         tmp_path, link("base", ""), joint("j", "base", "trunk", "fixed", ""), link("trunk")
     )
-    assert read_urdf(dummy, base="free").tree.types == ("free", "fixed")
+    assert load(dummy, base="free").tree.types == ("free", "fixed")
 
 
 def test_F5_world_root(tmp_path):
     """A root called world is the world; it cannot float."""
     path = write(tmp_path, link("world", ""), joint("j", "world", "arm"), link("arm"))
-    assert read_urdf(path).tree.parent == (-1,)
+    assert load(path).tree.parent == (-1,)
     refused(path, ":2:", "base='free'", base="free")
     with pytest.raises(FileError, match="'auto', 'fixed' or 'free'"):
-        read_urdf(path, base="sliding")
+        load(path, base="sliding")
 
 
 # F6 ---------------------------------------------------------------------------------------------
@@ -184,7 +183,7 @@ MESH = '<geometry><mesh filename="{}"/></geometry>'
 def test_F6_visual_mesh_is_skipped_with_a_note(tmp_path):
     """No file is looked for."""
     body = f"{BODY}<visual>{MESH.format('package://nowhere/a.dae')}</visual>"
-    model = read_urdf(write(tmp_path, link("base", body)))
+    model = load(write(tmp_path, link("base", body)))
     assert any("<visual> in line 2" in n and "skipped" in n for n in model.notes)
 
 
@@ -206,15 +205,15 @@ def test_F6_collision_mesh_becomes_its_hull(tmp_path):
     body = body.replace("/></geometry>", ' scale="0.1 0.1 0.1"/></geometry>')
     path = write(tmp_path, link("base", body))
     for folder in (package, package.parent):
-        model = read_urdf(path, package_dirs=[folder])
+        model = load(path, package_dirs=[folder])
         corners = np.asarray(model.geom.vertices[0])
         assert corners.shape == (8, 3)
         np.testing.assert_allclose(np.abs(corners), np.tile([0.1, 0.2, 0.3], (8, 1)), rtol=1e-6)
     inside = package / "urdf"
     inside.mkdir()
-    assert read_urdf(write(inside, link("base", body))).geom.kinds == ("mesh",)
+    assert load(write(inside, link("base", body))).geom.kinds == ("mesh",)
     near = f"{BODY}<collision>{MESH.format('../meshes/a.stl')}</collision>"
-    assert read_urdf(write(inside, link("base", near))).geom.kinds == ("mesh",)
+    assert load(write(inside, link("base", near))).geom.kinds == ("mesh",)
 
 
 # F7 ---------------------------------------------------------------------------------------------
@@ -235,7 +234,7 @@ def test_F7_inertial_with_rotation_and_products(tmp_path):
         *(link("a", inertial), joint("k", "a", "b", "revolute", f"{origin}{limit}")),
         link("b", inertial),
     )
-    model = read_urdf(path)
+    model = load(path)
 
     def rotation(axis, angle):
         c, s = np.cos(angle), np.sin(angle)
@@ -275,7 +274,7 @@ def test_F8_axis(tmp_path):
         *(link("world", ""), joint("none", "world", "a", body=""), link("a")),
         *(joint("long", "a", "b", body='<axis xyz="0 3 4"/>'), link("b")),
     )
-    model = read_urdf(path)
+    model = load(path)
     np.testing.assert_allclose(model.joint.axis, [[1, 0, 0], [0, 0.6, 0.8]])
     assert any("joint none" in n and "x (1 0 0)" in n for n in model.notes)
     assert any("'long' has length 5" in n and "line 5" in n for n in model.notes)
@@ -296,7 +295,7 @@ def test_F8_joint_types(tmp_path):
     }
     for kind, expected in ours.items():
         path = write(tmp_path, link("world", ""), joint("j", "world", "a", kind), link("a"))
-        assert read_urdf(path).tree.types == (expected,)
+        assert load(path).tree.types == (expected,)
     path = write(tmp_path, link("world", ""), joint("j", "world", "a", "revolut"), link("a"))
     refused(path, ":3:", "joint 'j'", "'revolut'", "Nearest: revolute")
 
@@ -309,7 +308,7 @@ def test_F8_planar_moves_normal_to_its_axis(tmp_path):
         tmp_path,
         *(link("world", ""), joint("p", "world", "a", "planar", '<axis xyz="0 1 0"/>'), link("a")),
     )
-    model = read_urdf(path)
+    model = load(path)
     assert model.tree.dofs == ("p.x", "p.y", "p.yaw")
     M = np.asarray(mass_matrix(model, np.zeros(3)))
     np.testing.assert_allclose(np.diag(M), [2, 2, 0.03 + 2 * (0.1**2 + 0.2**2)], rtol=1e-12)
@@ -330,7 +329,7 @@ def test_F8_limits_damping_friction_effort(tmp_path):
         '<limit lower="-1" upper="2" effort="30" velocity="4"/>'
     )
     path = write(tmp_path, link("world", ""), joint("j", "world", "a", "revolute", body), link("a"))
-    model = read_urdf(path)
+    model = load(path)
     j, a = model.joint, model.actuator
     numbers = (j.damping, j.friction, j.lower, j.upper, j.limit_stiffness)
     assert [float(x[0]) for x in numbers] == [0.5, 0.25, -1, 2, 0]
@@ -347,13 +346,13 @@ def test_F8_limits_that_are_missing(tmp_path):
         body = f'<axis xyz="0 1 0"/>{limit}'
         return write(tmp_path, link("world", ""), joint("j", "world", "a", kind, body), link("a"))
 
-    model = read_urdf(read("revolute", ""))
+    model = load(read("revolute", ""))
     assert np.isinf(model.joint.upper[0]) and any("no <limit>" in n for n in model.notes)
-    model = read_urdf(read("prismatic", '<limit lower="-3" effort="0" velocity="1"/>'))
+    model = load(read("prismatic", '<limit lower="-3" effort="0" velocity="1"/>'))
     assert (float(model.joint.lower[0]), float(model.joint.upper[0])) == (-3, 0)
     assert any("upper limit not given" in n for n in model.notes)
     assert np.isinf(model.actuator.force_upper[0])
-    model = read_urdf(read("continuous", '<limit lower="-1" upper="1" effort="2" velocity="1"/>'))
+    model = load(read("continuous", '<limit lower="-1" upper="1" effort="2" velocity="1"/>'))
     assert np.isinf(model.joint.upper[0]) and float(model.actuator.force_upper[0]) == 2
     refused(
         read("revolute", '<limit lower="1" upper="-1"/>'), ":3:", "'j'", "lower=1 above upper=-1"
@@ -372,7 +371,7 @@ def test_F8_shapes(tmp_path):
         f'<collision name="c{k}"><origin xyz="{k} 0 0"/><geometry>{s}</geometry></collision>'
         for k, s in enumerate(shapes)
     )
-    geom = read_urdf(write(tmp_path, link("base", body))).geom
+    geom = load(write(tmp_path, link("base", body))).geom
     assert geom.kinds == ("box", "sphere", "cylinder", "capsule")
     assert geom.names == ("c0", "c1", "c2", "c3")
     np.testing.assert_array_equal(geom.size, [[1, 2, 3], [0.5, 0, 0], [0.1, 1.5, 0], [0.2, 2.5, 0]])
@@ -402,7 +401,7 @@ def test_F9_urdf_and_mjcf_of_one_robot(tmp_path):
         '<body name="b" pos="0 0 .5" euler="0 .3 0"><joint name="k" type="slide" axis="1 0 0"/>'
         f"{inertial}</body></body></worldbody></mujoco>"
     )
-    assert_same(read_urdf(urdf), read_mjcf(mjcf), rtol=1e-12)
+    assert_same(load(urdf), load(mjcf), rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", ["02", "05"])
@@ -410,8 +409,8 @@ def test_F9_swimmer_assets(assets_dir, n):
     """The two files agree to the nothing that the URDF's sliders weigh."""
     from graftsim.dynamics import mass_matrix
 
-    urdf = read_urdf(assets_dir / "swimmer" / f"swimmer{n}.urdf")
-    mjcf = read_mjcf(assets_dir / "swimmer" / f"swimmer{n}.xml")
+    urdf = load(assets_dir / "swimmer" / f"swimmer{n}.urdf")
+    mjcf = load(assets_dir / "swimmer" / f"swimmer{n}.xml")
     q = np.linspace(-1, 1, urdf.nq)
     M = np.asarray(mass_matrix(mjcf, q)) - np.diag(mjcf.joint.armature)
     np.testing.assert_allclose(mass_matrix(urdf, q), M, atol=3e-8)
@@ -421,7 +420,7 @@ def test_assets_against_mujoco(assets_dir):
     """Every asset has MuJoCo's dynamics, root mass included."""
     masses = {"laikago": 25.567, "a1": 12.458, "cube": 10.0}
     for path in sorted(assets_dir.glob("*/*.urdf")):
-        model = read_urdf(path)
+        model = load(path)
         spec = from_mujoco(path)
         if model.tree.types[0] == "free":
             spec.worldbody.first_body().add_freejoint()

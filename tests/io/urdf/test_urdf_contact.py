@@ -6,9 +6,7 @@ from urdf_texts import BODY, joint, link, refused, write
 
 from graftsim.errors import FileError
 from graftsim.io.load import load
-from graftsim.io.mjcf.write import write_mjcf
-from graftsim.io.urdf.read import read_urdf
-from graftsim.io.urdf.write import write_urdf
+from graftsim.io.write import write_mjcf, write_urdf
 from graftsim.model import Builder
 
 
@@ -42,7 +40,7 @@ CHAIN = (
 def test_ground(tmp_path):
     """Without one nothing touches; with one each shape may, at the given height."""
     path = write(tmp_path, *CHAIN)
-    assert read_urdf(path).pair.names == ()
+    assert load(path).pair.names == ()
     model = load(path, ground=0.5)
     assert model.pair.names == tuple(f"ground/{x}" for x in ("base", "a", "a2", "b"))
     assert model.geom.kinds[-1] == "plane" and model.geom.link[-1] == -1

@@ -5,7 +5,6 @@ from urdf_texts import BODY, joint, link, refused, write
 
 from graftsim.errors import FileError
 from graftsim.io.load import load
-from graftsim.io.urdf.read import read_urdf
 
 
 def test_names_and_roots(tmp_path):
@@ -69,7 +68,7 @@ def test_what_is_skipped_is_listed(tmp_path):
         '<material name="blue"/>',
         '<zebra stripes="3"/>',
     )
-    notes = read_urdf(path).notes
+    notes = load(path).notes
     assert any(n.startswith("<gazebo> in lines 3, 4: skipped") for n in notes)
     assert any(n.startswith("<transmission> in line 5") for n in notes)
     assert any(n.startswith("<material> in line 6") for n in notes)
@@ -84,7 +83,7 @@ def test_spring_and_order(tmp_path):
         *(joint("ja", "world", "a"), joint("jb", "world", "b")),
         joint("jc", "a", "c", body='<dynamics spring_stiffness="3" spring_reference="0.5"/>'),
     )
-    model = read_urdf(path)
+    model = load(path)
     assert model.tree.links == ("a", "c", "b")
     assert float(model.joint.stiffness[1]) == 3 and float(model.joint.rest[1]) == 0.5
 
@@ -96,7 +95,7 @@ def test_names_that_urdf_lets_repeat(tmp_path):
         tmp_path,
         *(link("base", BODY + ball), joint("root", "base", "arm"), link("arm", BODY + ball)),
     )
-    model = read_urdf(path)
+    model = load(path)
     assert model.tree.joints == ("base/root", "root")
     assert model.geom.names == ("c", "arm/c1")
 

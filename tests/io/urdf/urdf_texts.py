@@ -3,7 +3,7 @@
 import pytest
 
 from graftsim.errors import FileError
-from graftsim.io.urdf.read import read_urdf
+from graftsim.io.load import load
 
 BODY = (
     '<inertial><origin xyz="0.1 0 0.2"/><mass value="2"/>'
@@ -32,7 +32,7 @@ def write(tmp_path, *lines, name="robot.urdf"):
 def refused(path, *parts, **options):
     """The file is refused with a message that holds all parts; returns the message."""
     with pytest.raises(FileError) as caught:
-        read_urdf(path, **options)
+        load(path, **options)
     message = str(caught.value)
     for part in (str(path), *parts):
         assert part in message, message

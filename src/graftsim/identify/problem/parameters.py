@@ -24,12 +24,9 @@ from graftsim.identify.problem.domains import Domain, Prior, Unbounded
 from graftsim.identify.problem.sensors import Sensors
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit, with_leaf
 from graftsim.selectors import Selector, row_name, with_row
+from graftsim.spatial.components import INERTIA, ROTATION, VECTOR
 
-COMPONENTS = {
-    3: ("x", "y", "z"),
-    6: ("xx", "yy", "zz", "xy", "xz", "yz"),
-    4: ("w", "x", "y", "z"),
-}
+COMPONENTS = {len(parts): parts for parts in (VECTOR, ROTATION, INERTIA)}
 SENSOR_NUMBERS = ("scale", "offset", "delay")
 # Without bounds a parameter is sought from a fifth of its starting value to five times it.
 _FACTOR = 5.0

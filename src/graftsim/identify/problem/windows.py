@@ -252,13 +252,13 @@ def measured_state(model: Model, recording: Recording, t: float) -> tuple[np.nda
         for row, v_row in enumerate(tree.v_index[i]):
             label = tree.dofs[v_row]
             position, speed = row_name("joint.q", label), row_name("joint.qd", label)
-            if kind.nq == kind.nv and position in recording:
+            if kind.one_by_one and position in recording:
                 value, rate = _local_fit(recording[position], t)
                 q[tree.q_index[i][row]], qd[v_row] = value[0], rate[0]
             if speed in recording:
                 qd[v_row] = _local_fit(recording[speed], t)[0][0]
         name = row_name("link.pose", tree.links[i])
-        if kind.name == "free" and name in recording:
+        if kind.is_pose and name in recording:
             q[tree.q_index[i]], qd[tree.v_index[i]] = _free_state(recording[name], t)
     return q, qd
 
@@ -268,7 +268,7 @@ def unmeasured(model: Model, recording: Recording) -> list[str]:
     tree = model.tree
     missing = []
     for i, kind in enumerate(tree.joint_types):
-        posed = kind.name == "free" and row_name("link.pose", tree.links[i]) in recording
+        posed = kind.is_pose and row_name("link.pose", tree.links[i]) in recording
         missing += [
             tree.dofs[v]
             for v in tree.v_index[i]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from graftsim.io.logs.columns import (
     left_out,
     mapped,
 )
-from graftsim.io.logs.formats import open_table
+from graftsim.io.logs.formats import LOG_FORMATS, LogFormat, open_table
 from graftsim.io.logs.tables import Table, array_table
 from graftsim.io.logs.write import write_csv
 from graftsim.recordings.recording import Channel, Recording
@@ -49,6 +49,7 @@ def read_recording(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
+    formats: Sequence[LogFormat] = LOG_FORMATS,
 ) -> Recording:
     """Read a log file: CSV (.csv, .tsv, .txt), Parquet, or NPZ.
 
@@ -63,6 +64,7 @@ def read_recording(
     missing: "error", or "gap" to leave out samples without a finite number.
     duplicates: of time stamps: "error", "keep_first" or "average".
     sort: sort by time, where rows were written out of order.
+    formats: what is read, by suffix; a user's own format is a `LogFormat` put beside `LOG_FORMATS`.
 
     Columns of a 2-D array `a` in an NPZ file are `a[0]`, `a[1]`, ...; `a` means all of them.
 
@@ -70,7 +72,7 @@ def read_recording(
 
     Raises: LogError, naming file, row and column. Warns: GraftsimWarning.
     """
-    table = open_table(path)
+    table = open_table(path, formats)
     repairs = Repairs(missing, duplicates, sort)
     return _recording(table, columns, Path(path).stem if name is None else name, time, repairs)
 

@@ -16,7 +16,7 @@ from graftsim.errors import FileError
 from graftsim.io.mjcf.checks import UNLIMITED, disabled
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
-from graftsim.model.joints import JOINT_TYPES
+from graftsim.model.joints import FREE, SPHERICAL
 
 ACCEPTED = (
     "Accepted: motor, position, velocity, and general of the same form, on a joint, with dyntype "
@@ -115,13 +115,13 @@ def _degree_of_freedom(
     if kind in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
         return joint, 0.0 if off else float(gears[0])
     free = kind == int(mujoco.mjtJoint.mjJNT_FREE)
-    suffixes = JOINT_TYPES["free" if free else "spherical"].suffixes
-    driven = np.flatnonzero(gears[: len(suffixes)])
+    labels = (FREE if free else SPHERICAL).dof_labels(joint)
+    driven = np.flatnonzero(gears[: len(labels)])
     in_parent = int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)
     turned = in_parent and not (free and len(driven) and driven[0] < 3)  # axes of the parent
     if len(driven) != 1 or np.any(mj.actuator_biasprm[a, :3]) or turned:
         return None, 0.0
-    return joint + suffixes[driven[0]], 0.0 if off else float(gears[driven[0]])
+    return labels[driven[0]], 0.0 if off else float(gears[driven[0]])
 
 
 def _law(mj: Any, a: int) -> dict[str, Any] | None:

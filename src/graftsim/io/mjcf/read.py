@@ -11,7 +11,6 @@ body, which lies at -p_k in it.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,15 @@ import numpy as np
 from graftsim.errors import FileError, ModelError
 from graftsim.io.mjcf import actuators, checks, contact
 from graftsim.io.robot import poses
+from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.ground import GROUND_ONLY, add_ground
-from graftsim.io.robot.xml_lines import Notes, parse
+from graftsim.io.robot.xml_lines import Element, Notes
 from graftsim.model.build import WORLD, Builder
+from graftsim.model.joint_type import JointType
+from graftsim.model.joints import FIXED, FREE, PRISMATIC, REVOLUTE, SPHERICAL
 from graftsim.model.model import Model
 
-KINDS = {0: "free", 1: "spherical", 2: "prismatic", 3: "revolute"}  # mjtJoint
+KINDS = (FREE, SPHERICAL, PRISMATIC, REVOLUTE)  # by mjtJoint
 SHAPES = {  # mjtGeom: our kind
     "PLANE": "plane",
     "SPHERE": "sphere",
@@ -36,31 +38,21 @@ SHAPES = {  # mjtGeom: our kind
 }
 
 
-def read_mjcf(
-    path: str | Path,
-    *,
-    ground: float | None = None,
-    self_collision: bool = True,
-    dtype: Any = None,
-) -> Model:
-    """Read an MJCF file. What was skipped or means something else here stands in `model.notes`.
+def read_mjcf(root: Element, options: ReadOptions) -> Model:
+    """The model of a `<mujoco>`; options and errors as `graftsim.load`.
 
     A body becomes the link of its name; further joints of it move massless links `body/joint`. When
     a joint's anchor is off the body's origin, the frame `body/body` marks that origin. Sites become
     frames. Unnamed elements get names from their body and a number.
 
     Shapes that MuJoCo lets touch are pairs (`model.pair`), with its friction.
-    ground: height (m) of a horizontal plane "ground" that all shapes may touch, besides.
-    self_collision: False keeps shapes apart that joints connect, whatever their masks say.
 
     Raises FileError: MuJoCo refuses the file (its words, with the line), or the file has what a
     `Model` cannot represent and what changes the motion (tendons, equalities, muscles, ...), by
-    name; PrecisionError as `Builder.build`.
+    name.
     """
-    path = Path(path)
-    root = parse(path)
-    if root.tag != "mujoco":
-        raise root.error(f"the root element is <{root.tag}>; an MJCF file has <mujoco>.")
+    path = root.path
+    self_collision = True if options.self_collision is None else options.self_collision
     import mujoco
 
     try:
@@ -80,7 +72,7 @@ def read_mjcf(
             anchors[body] = _add_body(builder, mujoco, mj, names, body, anchors, notes)
         shapes = _add_shapes(builder, mujoco, mj, names, anchors, notes)
         contact.add_pairs(builder, mujoco, mj, shapes, self_collision, notes)
-        add_ground(builder, ground, [name for _, name in shapes.values()], path)
+        add_ground(builder, options.ground, [name for _, name in shapes.values()], path)
         for site in range(mj.nsite):
             body = int(mj.site_bodyid[site])
             name = names.frame(names.sites[site], names.links[body])
@@ -89,7 +81,7 @@ def read_mjcf(
         actuators.add(builder, mujoco, mj, names, path, notes)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())
-        return builder.build(dtype)
+        return builder.build(options.dtype)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 
@@ -145,7 +137,7 @@ def _add_body(
     joints = range(first, first + count)
     anchor = mj.jnt_pos[joints[-1]].copy() if count else np.zeros(3)
     inertia = np.array([*mj.body_inertia[body], 0, 0, 0])
-    inertial = {
+    inertial: dict[str, Any] = {
         "mass": mj.body_mass[body],
         "com": mj.body_ipos[body] - anchor,
         "inertia": poses.turn_inertia(inertia, mj.body_iquat[body]),
@@ -153,34 +145,34 @@ def _add_body(
     if not count:
         fixed = names.fixed_joint(name)
         builder.link(
-            name, above, "fixed", joint_name=fixed, origin=origin, rotation=rotation, **inertial
+            name, above, FIXED, joint_name=fixed, origin=origin, rotation=rotation, **inertial
         )
     previous = np.zeros(3)
     for j in joints:
         here = mj.jnt_pos[j].copy()
         kind = KINDS[int(mj.jnt_type[j])]
-        if kind == "free":  # its coordinates are the pose in the world, wherever the body stands
+        if kind.is_pose:  # its coordinates are the pose in the world, wherever the body stands
             origin, rotation = np.zeros(3), np.array([1.0, 0, 0, 0])
             _note_start(mj, names.joints[j], int(mj.jnt_qposadr[j]), notes)
-        place = {"origin": origin + poses.matrix(rotation) @ (here - previous)}
-        zero = mj.qpos0[mj.jnt_qposadr[j]] if kind in ("revolute", "prismatic") else 0.0
+        origin = origin + poses.matrix(rotation) @ (here - previous)
+        zero = mj.qpos0[mj.jnt_qposadr[j]] if kind.nv == 1 else 0.0
         # The coordinate is `zero`, not 0, in the pose that the file draws.
-        if kind == "prismatic":
-            place["origin"] -= poses.matrix(rotation) @ (zero * mj.jnt_axis[j])
+        if kind == PRISMATIC:
+            origin -= poses.matrix(rotation) @ (zero * mj.jnt_axis[j])
         elif zero:
             rotation = poses.multiply(rotation, poses.about_axis(mj.jnt_axis[j], -zero))
         last = j == joints[-1]
         link = name if last else f"{name}/{names.joints[j]}"
+        numbers = _passive(mujoco, mj, j, kind) | (inertial if last else {})
         builder.link(
             link,
             above,
             kind,
             joint_name=names.joints[j],
+            origin=origin,
             rotation=rotation,
-            axis=mj.jnt_axis[j] if kind in ("revolute", "prismatic") else (0, 0, 1),
-            **place,
-            **_passive(mujoco, mj, j, kind),
-            **(inertial if last else {}),
+            axis=mj.jnt_axis[j] if kind.axial else (0, 0, 1),
+            **numbers,
         )
         above, previous = link, here
         origin, rotation = np.zeros(3), np.array([1.0, 0, 0, 0])
@@ -199,11 +191,11 @@ def _note_start(mj: Any, joint: str, address: int, notes: Notes) -> None:
         )
 
 
-def _passive(mujoco: Any, mj: Any, j: int, kind: str) -> dict[str, Any]:
+def _passive(mujoco: Any, mj: Any, j: int, kind: JointType) -> dict[str, Any]:
     """Numbers of joint j as `Builder.link` takes them; what the file switches off is zero."""
     on = {flag: not checks.disabled(mujoco, mj, flag) for flag in checks.SWITCHES}
-    dofs = slice(int(mj.jnt_dofadr[j]), int(mj.jnt_dofadr[j]) + (6, 3, 1, 1)[int(mj.jnt_type[j])])
-    position = slice(int(mj.jnt_qposadr[j]), int(mj.jnt_qposadr[j]) + (7, 4, 1, 1)[mj.jnt_type[j]])
+    dofs = slice(int(mj.jnt_dofadr[j]), int(mj.jnt_dofadr[j]) + kind.nv)
+    position = slice(int(mj.jnt_qposadr[j]), int(mj.jnt_qposadr[j]) + kind.nq)
     armature, damping = mj.dof_armature[dofs].copy(), mj.dof_damping[dofs].copy()
     for a in actuators.on_joint(mujoco, mj, j):
         gear = mj.actuator_gear[a, : len(armature)]
@@ -217,7 +209,7 @@ def _passive(mujoco: Any, mj: Any, j: int, kind: str) -> dict[str, Any]:
         "friction": mj.dof_frictionloss[dofs] * (on["FRICTIONLOSS"] and on["CONSTRAINT"]),
     }
     limited = mj.jnt_limited[j] and on["LIMIT"] and on["CONSTRAINT"]
-    if limited and kind in ("revolute", "prismatic"):
+    if limited and kind.nv == 1:
         low, high = mj.jnt_range[j]
         bound = checks.UNLIMITED
         numbers["lower"] = low if low > -bound else -np.inf

@@ -8,18 +8,18 @@ through the link's origin is, seen from the next link, one about R^T a through -
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 
 from graftsim.io.mjcf.write_contact import MASKS, write_pairs
-from graftsim.io.mjcf.write_joints import UNLIMITED, Writer, write_joint
+from graftsim.io.mjcf.write_joints import UNLIMITED, WRITE, Writer, write_joint
 from graftsim.io.robot import poses
 from graftsim.io.robot.feasible_inertia import raised
+from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
-from graftsim.model.build import FRICTION_VELOCITY
 from graftsim.model.contact_counts import SIZES
 from graftsim.model.model import Model
+from graftsim.model.numbers import FRICTION_VELOCITY
 
 # A body of MuJoCo has no more degrees of freedom than this.
 MOST_DOFS = 6
@@ -27,14 +27,12 @@ MOST_DOFS = 6
 SMALLEST = 1e-12
 
 
-def write_mjcf(model: Model, path: str | Path) -> list[str]:
-    """Write a model as MJCF; returns what the format could not express, one sentence each.
+def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
+    """The `<mujoco>` of a model, and what of it MJCF could not express.
 
-    The same sentences stand in a comment at the head of the file. Reading the file back gives the
-    same degrees of freedom in the same order, and the same mass matrix and bias forces.
-
-    Raises OSError when the file cannot be written.
+    Raises FileError: a joint of a type that MJCF has not.
     """
+    check_joints(model, WRITE, "MJCF")
     w = Writer(model)
     root = ET.Element("mujoco", model=model.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
@@ -52,12 +50,7 @@ def write_mjcf(model: Model, path: str | Path) -> list[str]:
     write_pairs(w, root)
     _actuators(w, root)
     _laws(w)
-    if w.lost:
-        lines = "\n    ".join(s.replace("--", "- -") for s in w.lost)
-        root.insert(0, ET.Comment(f" not expressed in this file:\n    {lines}\n  "))
-    ET.indent(root)
-    Path(path).write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
-    return w.lost
+    return root, w.lost
 
 
 def _body(w: Writer, above: ET.Element, first: int) -> None:
@@ -95,11 +88,12 @@ def _chain(w: Writer, link: int) -> list[int]:
     while True:
         children = [i for i, p in enumerate(w.tree.parent) if p == link]
         bare = (
-            w.tree.types[link] in ("revolute", "prismatic", "planar")
+            w.tree.joint_types[link].axial
             and float(m.link.mass[link]) == 0
             and link not in (*m.geom.link, *m.frame.link)
             and len(children) == 1
-            and w.tree.types[children[0]] not in ("fixed", "free")
+            and w.tree.moving[children[0]]
+            and not w.tree.joint_types[children[0]].is_pose
             and sum(len(w.tree.v_index[i]) for i in (*chain, children[0])) <= MOST_DOFS
         )
         if not bare:
@@ -117,7 +111,7 @@ def _inertial(w: Writer, body: ET.Element, i: int) -> None:
         diagonal, axes = np.linalg.eigh(poses.symmetric(six))
         axes[:, 2] *= np.sign(np.linalg.det(axes))
         quat = poses.quaternion(axes)
-    if w.tree.types[i] != "fixed":
+    if w.tree.moving[i]:
         name = w.tree.links[i]
         if mass < SMALLEST:
             w.lost.append(f"link {name}: its mass {mass:g} kg is written as {SMALLEST:g} kg.")
@@ -135,7 +129,7 @@ def _attach(w: Writer, body: ET.Element, link: int, places: dict) -> None:
     g, f = w.model.geom, w.model.frame
     for k in np.flatnonzero(np.array(g.link, int) == link):
         name, kind = g.names[k], g.kinds[k]
-        moves = link >= 0 and w.tree.types[link] != "fixed"
+        moves = link >= 0 and w.tree.moving[link]
         if kind == "polygon" or (kind == "plane" and moves):
             w.lost.append(f"shape {name}: a {kind}{' on a moving link' if moves else ''}.")
             w.missing.add(int(k))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from graftsim.io.robot.numbers import floats, text
+from graftsim.model.joint_type import JointType
+from graftsim.model.joints import FIXED, FREE, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from graftsim.model.model import Model
 from graftsim.model.tree import Tree
 
@@ -33,70 +37,109 @@ class Writer:
         return self.model.tree
 
 
+class _Joint(NamedTuple):
+    """The joint of link i, whose pose in the frame of the element `body` is (R, p)."""
+
+    w: Writer
+    body: ET.Element
+    i: int
+    R: np.ndarray
+    p: np.ndarray
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.w.tree.joints[self.i]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of its degrees of freedom."""
+        return self.w.tree.joint_types[self.i].dof_labels(self.name)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Its degrees of freedom."""
+        return self.w.tree.v_index[self.i]
+
+    @property
+    def axis(self) -> np.ndarray:
+        """Its axis in the link, of unit length."""
+        axis = floats(self.w.model.joint.axis[self.i])
+        return axis / np.linalg.norm(axis)
+
+
 def write_joint(w: Writer, body: ET.Element, i: int, R: np.ndarray, p: np.ndarray) -> None:
     """Write the joint of link i, whose pose in the body's frame is (R, p)."""
-    kind, name = w.tree.types[i], w.tree.joints[i]
-    j, rows = w.model.joint, w.tree.v_index[i]
-    axis = floats(j.axis[i]) / np.linalg.norm(floats(j.axis[i]))
-    labels = [name + s for s in w.tree.joint_types[i].suffixes]
-    if kind in ("revolute", "prismatic"):
-        _axis_joint(w, body, name, kind, R @ axis, p, rows[0], w.tree.q_index[i][0])
-    elif kind == "planar":
-        plane = R @ _plane(axis)
-        for k, (direction, row) in enumerate(zip([*plane.T[:2], R @ axis], rows, strict=True)):
-            how = "revolute" if k == 2 else "prismatic"
-            position = w.tree.q_index[i][k]
-            _axis_joint(w, body, labels[k], how, direction, p, row, position)
-    elif kind == "spherical":
-        _ball(w, body, name, i, rows, "ball")
-        w.dof_place |= {label: (name, k) for k, label in enumerate(labels)}
-    elif kind == "free":
-        absolute = not np.any(floats(j.origin[i])) and floats(j.rotation[i])[0] == 1
-        if w.tree.parent[i] < 0 and absolute:
-            _ball(w, body, name, i, rows, "free")
-            w.dof_place |= {label: (name, k) for k, label in enumerate(labels)}
-            return
-        # A free joint of MuJoCo starts from the world's origin; three slides and a ball do not.
-        for k in range(3):
-            position = w.tree.q_index[i][k]
-            _axis_joint(w, body, labels[k], "prismatic", np.eye(3)[k], p, rows[k], position)
-        _ball(w, body, name, i, rows[3:], "ball")
-        w.dof_place |= {label: (name, k) for k, label in enumerate(labels[3:])}
+    WRITE[w.tree.joint_types[i]](_Joint(w, body, i, R, p))
 
 
-def _axis_joint(
-    w: Writer,
-    body: ET.Element,
-    name: str,
-    kind: str,
-    axis: np.ndarray,
-    anchor: np.ndarray,
-    row: int,
-    position: int,
-) -> None:
-    """A hinge or slide for the degree of freedom `row`, position coordinate `position`."""
+def _fixed(j: _Joint) -> None:
+    """A body without a joint is fixed."""
+
+
+def _revolute(j: _Joint) -> None:
+    _axis_joint(j, "hinge", 0, j.R @ j.axis)
+
+
+def _prismatic(j: _Joint) -> None:
+    _axis_joint(j, "slide", 0, j.R @ j.axis)
+
+
+def _planar(j: _Joint) -> None:
+    plane = j.R @ _plane(j.axis)
+    for k in range(2):
+        _axis_joint(j, "slide", k, plane[:, k])
+    _axis_joint(j, "hinge", 2, j.R @ j.axis)
+
+
+def _spherical(j: _Joint) -> None:
+    _ball(j, "ball", 0)
+
+
+def _free(j: _Joint) -> None:
+    joint = j.w.model.joint
+    absolute = not np.any(floats(joint.origin[j.i])) and floats(joint.rotation[j.i])[0] == 1
+    if j.w.tree.parent[j.i] < 0 and absolute:
+        _ball(j, "free", 0)
+        return
+    # A free joint of MuJoCo starts from the world's origin; three slides and a ball do not.
+    for k in range(3):
+        _axis_joint(j, "slide", k, np.eye(3)[k])
+    _ball(j, "ball", 3)
+
+
+WRITE: dict[JointType, Callable[[_Joint], None]] = {
+    FIXED: _fixed,
+    REVOLUTE: _revolute,
+    PRISMATIC: _prismatic,
+    PLANAR: _planar,
+    SPHERICAL: _spherical,
+    FREE: _free,
+}
+
+
+def _axis_joint(joint: _Joint, kind: str, k: int, axis: np.ndarray) -> None:
+    """A hinge or slide along an axis of the body for degree of freedom k of the joint."""
+    w, name, row = joint.w, joint.labels[k], joint.rows[k]
     j = w.model.joint
     item = ET.SubElement(
-        body,
-        "joint",
-        name=name,
-        type="hinge" if kind == "revolute" else "slide",
-        axis=text(axis),
-        pos=text(anchor),
+        joint.body, "joint", name=name, type=kind, axis=text(axis), pos=text(joint.p)
     )
     _passive(item, w, row)
     if float(j.stiffness[row]):
-        item.set("springref", text(j.rest[position]))
+        item.set("springref", text(j.rest[w.tree.q_index[joint.i][k]]))
     low, high = floats(j.lower[row]), floats(j.upper[row])
     if np.isfinite(low) or np.isfinite(high):
         item.set("range", text(np.clip([low, high], -UNLIMITED, UNLIMITED)))
     w.dof_place[name] = (name, 0)
 
 
-def _ball(w: Writer, body: ET.Element, name: str, i: int, rows: np.ndarray, kind: str) -> None:
-    """A ball or free joint, which has one number for all its degrees of freedom."""
-    item = ET.SubElement(body, "joint", name=name, type=kind)
+def _ball(joint: _Joint, kind: str, first: int) -> None:
+    """A ball or free joint for the degrees of freedom from `first` on: one number for them all."""
+    w, name, rows = joint.w, joint.name, joint.rows[first:]
+    item = ET.SubElement(joint.body, "joint", name=name, type=kind)
     _passive(item, w, rows[0])
+    w.dof_place |= {label: (name, k) for k, label in enumerate(joint.labels[first:])}
     j = w.model.joint
     for quantity in ("armature", "damping", "stiffness", "friction"):
         values = floats(getattr(j, quantity)[rows])
@@ -108,10 +151,10 @@ def _ball(w: Writer, body: ET.Element, name: str, i: int, rows: np.ndarray, kind
         w.lost.append(f"joint {name}: limits of its axes.")
     if not np.any(floats(j.stiffness[rows])):
         return
-    rest = floats(j.rest[w.tree.q_index[i]])
+    rest = floats(j.rest[w.tree.q_index[joint.i]])
     if kind == "free":  # MuJoCo's spring pulls to the pose in which the body is drawn
-        body.set("pos", text(rest[:3]))
-        body.set("quat", text(rest[3:]))
+        joint.body.set("pos", text(rest[:3]))
+        joint.body.set("quat", text(rest[3:]))
     elif np.any(rest[-4:] != [1, 0, 0, 0]):
         w.lost.append(f"joint {name}: rest orientation {rest[-4:]} of its spring.")
 

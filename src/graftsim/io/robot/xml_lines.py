@@ -144,7 +144,7 @@ def parse(path: Path) -> Element:
     except OSError as e:
         raise FileError(f"{path}: cannot be read: {e.strerror}.") from e
     if not data.strip():
-        raise FileError(f"{path}: the file is empty; a <robot> or <mujoco> element is expected.")
+        raise FileError(f"{path}: the file is empty; the XML of a robot is expected.")
     root = Element("", 0, path)
     stack = [root]
     parser = expat.ParserCreate()

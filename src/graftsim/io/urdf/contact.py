@@ -11,6 +11,7 @@ from typing import Any
 from graftsim.errors import ModelError
 from graftsim.io.robot.xml_lines import Element, Notes
 from graftsim.model.build import WORLD
+from graftsim.model.joint_type import JointType
 from graftsim.model.pairs import check_surface
 
 # Element of <contact>: the quantity of the pairs.
@@ -51,7 +52,7 @@ def read_surface(link: Element, notes: Notes) -> dict[str, Any]:
 
 def keep_apart(
     parent: Mapping[str, str],
-    kind: Mapping[str, str],
+    kind: Mapping[str, JointType],
     shaped: Collection[str],
     self_collision: bool,
 ) -> list[tuple[str, str]]:
@@ -65,21 +66,21 @@ def keep_apart(
     first: dict[str, str] = {}  # the link of each mechanism that moves against the base
     near: set[str] = set()  # rigidly connected with that
     for name, above in parent.items():
-        if kind[name] == "fixed" and (above == WORLD or above in base):
+        if kind[name].nv == 0 and (above == WORLD or above in base):
             base.add(name)
         elif above == WORLD or above in base:
             first[name] = name
             near.add(name)
         else:
             first[name] = first[above]
-            if kind[name] == "fixed" and above in near:
+            if kind[name].nv == 0 and above in near:
                 near.add(name)
     return [
         (b, name)
         for name, f in first.items()
         if name in shaped
         and parent[f] != WORLD
-        and kind[f] != "free"
+        and not kind[f].is_pose
         and (name in near or not self_collision)
         for b in base
         if b in shaped

@@ -10,18 +10,19 @@ import numpy as np
 from graftsim.errors import suggest
 from graftsim.io.robot.xml_lines import Element, Notes
 from graftsim.io.urdf.schema import origin
+from graftsim.model.joint_type import JointType
+from graftsim.model.joints import FIXED, FREE, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 
-# URDF's joint types (and Bullet's spherical) in our words.
-KINDS = {
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "fixed": "fixed",
-    "floating": "free",
-    "planar": "planar",
-    "spherical": "spherical",
+# Joint types by URDF's names for them (and Bullet's spherical); of two names the first is written.
+KINDS: dict[str, JointType] = {
+    "revolute": REVOLUTE,
+    "continuous": REVOLUTE,
+    "prismatic": PRISMATIC,
+    "fixed": FIXED,
+    "floating": FREE,
+    "planar": PLANAR,
+    "spherical": SPHERICAL,
 }
-WITHOUT_AXIS = ("fixed", "free", "spherical")
 # Limits at least this large (rad, m, N m, N, per s) stand for none.
 UNLIMITED = 1e10
 
@@ -32,7 +33,7 @@ class Joint:
 
     element: Element
     name: str
-    kind: str
+    kind: JointType
     parent: str
     child: str
     effort: float
@@ -56,9 +57,9 @@ def read_joint(element: Element, notes: Notes) -> Joint:
     position, rotation = origin(element)
     lower, upper, effort = _limits(element, name, urdf_type, notes)
     numbers: dict[str, Any] = {"origin": position, "rotation": rotation}
-    if kind not in WITHOUT_AXIS:
+    if kind.axial:
         numbers["axis"] = _axis(element, name, notes)
-    if kind != "fixed":
+    if kind.nv > 0:
         numbers |= _passive(element, name, kind, notes) | {"lower": lower, "upper": upper}
     return Joint(
         element, name, kind, _end(element, "parent"), _end(element, "child"), effort, numbers
@@ -90,7 +91,7 @@ def _axis(element: Element, name: str, notes: Notes) -> np.ndarray:
     return axis / length
 
 
-def _passive(element: Element, name: str, kind: str, notes: Notes) -> dict[str, Any]:
+def _passive(element: Element, name: str, kind: JointType, notes: Notes) -> dict[str, Any]:
     """Damping, Coulomb friction, spring: the `<dynamics>` of a joint."""
     dynamics = element.one("dynamics")
     if dynamics is None:
@@ -119,8 +120,8 @@ def _passive(element: Element, name: str, kind: str, notes: Notes) -> dict[str, 
     if numbers["stiffness"]:
         notes.group("the spring of <dynamics> is an extension of URDF.", "joint", name)
     reference = dynamics.number("spring_reference", 0.0)
-    if reference and kind not in ("revolute", "prismatic"):
-        raise dynamics.error(f"joint '{name}' of type {kind} cannot have a spring_reference.")
+    if reference and kind.nv != 1:
+        raise dynamics.error(f"joint '{name}' of type {kind.name} cannot have a spring_reference.")
     return numbers | ({"rest": reference} if reference else {})
 
 

@@ -6,26 +6,24 @@ links of their own, so that tool frames keep their names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 
 from graftsim.errors import FileError, ModelError, suggest
+from graftsim.io.robot.format import Base, ReadOptions
 from graftsim.io.robot.ground import add_ground
-from graftsim.io.robot.xml_lines import Element, Notes, parse
+from graftsim.io.robot.xml_lines import Element, Notes
 from graftsim.io.urdf import contact, schema
 from graftsim.io.urdf.inertia import Body, read_body, small_sphere
 from graftsim.io.urdf.joint import Joint, read_joint
 from graftsim.io.urdf.shapes import add_shapes
 from graftsim.model.build import WORLD, Builder
+from graftsim.model.joints import FIXED, FREE
 from graftsim.model.model import Model
 
 # Name of the joint between the world and a root link that is not the world.
 ROOT = "root"
-Base = Literal["auto", "fixed", "free"]
 
 
 @dataclass(eq=False)
@@ -39,35 +37,13 @@ class _Link:
         return self.element.attributes["name"]
 
 
-def read_urdf(
-    path: str | Path,
-    *,
-    base: Base = "auto",
-    repair_inertia: bool = False,
-    package_dirs: Sequence[str | Path] = (),
-    ground: float | None = None,
-    self_collision: bool = False,
-    dtype: Any = None,
-) -> Model:
-    """Read a URDF file. What was skipped, assumed or repaired stands in `model.notes`.
-
-    base: how the root link meets the world. A root named "world" without mass is the world itself.
-        Otherwise "auto" lets a root link with mass float (free joint 'root') and fixes another.
-    repair_inertia: replace impossible inertias and missing masses instead of refusing them.
-    package_dirs: folders in which `package://` meshes are looked for, besides those above the file.
-    ground: height (m) of a horizontal plane "ground" that all shapes may touch.
-    self_collision: whether shapes of links that are not parent and child may touch each other.
-
-    Raises FileError with file, line, element and remedy: malformed or misspelt XML, a moving link
-    without mass, an impossible inertia, loops, two roots, `mimic`, a collision mesh not found;
-    PrecisionError as `Builder.build`.
-    """
+def read_urdf(robot: Element, options: ReadOptions) -> Model:
+    """The model of a `<robot>`; options and errors as `graftsim.load`."""
+    path, base = robot.path, options.base or "auto"
     if base not in ("auto", "fixed", "free"):
         raise FileError(f"{path}: base={base!r}; 'auto', 'fixed' or 'free' is expected.")
-    path = Path(path)
-    robot = parse(path)
-    if robot.tag != "robot":
-        raise robot.error(f"the root element is <{robot.tag}>; a URDF file has <robot>.")
+    repair_inertia = bool(options.repair_inertia)
+    self_collision = bool(options.self_collision)
     notes = Notes()
     schema.check(robot, notes)
     links = _tree(robot, notes, repair_inertia)
@@ -75,7 +51,7 @@ def read_urdf(
     builder = Builder(robot.attributes.get("name", path.stem))
     renamed = {root.name: WORLD} if _is_world(root, base, notes) else {}
     joints = {x.joint.name for x in links if x.joint is not None}
-    moving = [x for x in links if x.joint is not None and x.joint.kind != "fixed"]
+    moving = [x for x in links if x.joint is not None and x.joint.kind.nv > 0]
     if not renamed and _floats(root, base, notes):
         moving = [root, *moving]
     _require_mass(links, moving, notes, repair_inertia)
@@ -85,16 +61,16 @@ def read_urdf(
     shapes: set[str] = set()
     for link in links:
         name = renamed.get(link.name, link.name)
-        add_shapes(builder, link.element, name, package_dirs, shapes, notes)
-    add_ground(builder, ground, shapes, path)
+        add_shapes(builder, link.element, name, options.package_dirs or (), shapes, notes)
+    add_ground(builder, options.ground, shapes, path)
     _keep_apart(builder, links, moving, renamed, self_collision)
     for link in links:
-        if link.joint is not None and link.joint.kind in ("revolute", "prismatic"):
+        if link.joint is not None and link.joint.kind.nv == 1:
             effort = link.joint.effort
             builder.actuator(link.joint.name, link.joint.name, force_range=(-effort, effort))
     builder.notes.extend(notes.sentences())
     try:
-        return builder.build(dtype, self_collision=self_collision)
+        return builder.build(options.dtype, self_collision=self_collision)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 
@@ -233,7 +209,7 @@ def _add_link(
     body = {"mass": link.body.mass, "com": link.body.com, "inertia": link.body.inertia}
     try:
         if link.joint is None:
-            kind = "free" if moves else "fixed"
+            kind = FREE if moves else FIXED
             joint_name = f"{link.name}/root" if ROOT in joints else ROOT
             builder.link(link.name, WORLD, kind, joint_name=joint_name, **body)
             return
@@ -257,8 +233,8 @@ def _keep_apart(
         if x.name not in renamed:
             above = x.joint.parent if x.joint else WORLD
             parent[x.name] = renamed.get(above, above)
-            free = "free" if x in moving else "fixed"
-            kind[x.name] = x.joint.kind if x.joint else free
+            base = FREE if x in moving else FIXED
+            kind[x.name] = x.joint.kind if x.joint else base
     shaped = {x.name for x in links if x.element.all("collision")}
     for a, b in contact.keep_apart(parent, kind, shaped, self_collision):
         builder.exclude(a, b)

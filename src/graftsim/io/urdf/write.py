@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 
-from graftsim.errors import FileError
 from graftsim.io.robot import poses
 from graftsim.io.robot.feasible_inertia import raised
+from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
-from graftsim.io.urdf.joint import UNLIMITED
+from graftsim.io.urdf.joint import KINDS, UNLIMITED
 from graftsim.io.urdf.write_contact import MISSING, lost_contact, write_surfaces
-from graftsim.model.build import FRICTION_VELOCITY, WORLD
+from graftsim.model.build import WORLD
+from graftsim.model.joints import FREE, REVOLUTE, SPHERICAL
 from graftsim.model.model import Model
+from graftsim.model.numbers import FRICTION_VELOCITY
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-TYPES = {"fixed": "fixed", "planar": "planar", "free": "floating", "spherical": "spherical"}
+TYPES = {kind: name for name, kind in reversed(KINDS.items())}
 
 
-def write_urdf(model: Model, path: str | Path, *, lossy: bool = False) -> list[str]:
-    """Write a model as URDF; returns what the format could not express, one sentence each.
+def urdf_element(model: Model) -> tuple[ET.Element, list[str]]:
+    """The `<robot>` of a model, and what of it URDF has no words for.
 
-    A single free root link is written as URDF's root, as other programs expect of a floating base;
-    anything else hangs on a link 'world'. Frames become fixed links without mass.
-
-    Raises FileError, listing all of it, when something cannot be expressed and `lossy` is off;
-    OSError when the file cannot be written.
+    Raises FileError: a joint of a type that URDF has not.
     """
-    lost = inexpressible(model)
-    if lost and not lossy:
-        listed = "\n  ".join(lost)
-        raise FileError(
-            f"{path}: URDF cannot express this model:\n  {listed}\nUse write_mjcf, or "
-            "write_urdf(..., lossy=True) to leave these out."
-        )
+    check_joints(model, TYPES, "URDF")
     robot = ET.Element("robot", name=model.name)
-    if lost:
-        lines = "\n    ".join(s.replace("--", "- -") for s in lost)
-        robot.append(ET.Comment(f" not expressed in this file:\n    {lines}\n  "))
     floating = _floating_root(model)
     links: dict[int, ET.Element] = {}
     if not floating:
@@ -50,10 +38,7 @@ def write_urdf(model: Model, path: str | Path, *, lossy: bool = False) -> list[s
             _joint(robot, model, i)
     write_surfaces(model, links)
     _frames(robot, model)
-    ET.indent(robot)
-    header = '<?xml version="1.0"?>\n'
-    Path(path).write_text(header + ET.tostring(robot, encoding="unicode") + "\n", encoding="utf-8")
-    return lost
+    return robot, inexpressible(model)
 
 
 def inexpressible(model: Model) -> list[str]:
@@ -65,10 +50,10 @@ def inexpressible(model: Model) -> list[str]:
     for i, name in enumerate(tree.links):
         raised(name, float(model.link.mass[i]), floats(model.link.inertia[i]), lost)
     rigid = _rigid_mass(model)
-    for i, (name, kind) in enumerate(zip(tree.joints, tree.types, strict=True)):
-        if kind == "spherical":
+    for i, (name, kind) in enumerate(zip(tree.joints, tree.joint_types, strict=True)):
+        if kind == SPHERICAL:
             lost.append(f"joint {name}: spherical joints are an extension of URDF (Bullet's).")
-        if kind != "fixed" and rigid[i] == 0:
+        if kind.nv > 0 and rigid[i] == 0:
             lost.append(f"link {tree.links[i]}: it moves without mass of its own.")
         rows, q_rows = tree.v_index[i], tree.q_index[i]
         if np.any(floats(j.stiffness[rows])) and np.any(
@@ -79,9 +64,7 @@ def inexpressible(model: Model) -> list[str]:
             values = floats(getattr(j, quantity)[rows])
             if len(set(values)) > 1:
                 lost.append(f"joint {name}: {quantity} {values} differs between its axes.")
-        if kind in ("planar", "spherical", "free") and np.any(
-            np.isfinite([floats(j.lower[rows]), floats(j.upper[rows])])
-        ):
+        if kind.nv > 1 and np.any(np.isfinite([floats(j.lower[rows]), floats(j.upper[rows])])):
             lost.append(f"joint {name}: limits of its axes.")
     for row, name in enumerate(tree.dofs):
         for quantity in ("armature", "stiffness", "stribeck", "limit_stiffness"):
@@ -101,7 +84,7 @@ def _rigid_mass(model: Model) -> np.ndarray:
     mass = floats(model.link.mass).copy()
     for i in reversed(range(model.tree.nl)):
         parent = model.tree.parent[i]
-        if model.tree.types[i] == "fixed" and parent >= 0:
+        if not model.tree.moving[i] and parent >= 0:
             mass[parent] += mass[i]
     return mass
 
@@ -126,8 +109,8 @@ def _lost_actuators(model: Model) -> list[str]:
                 "servo, lag, range of control and its own name are lost."
             )
     driven = {tree.dofs[d] for d in a.dof}
-    for name, kind in zip(tree.joints, tree.types, strict=True):
-        if kind in ("revolute", "prismatic") and name not in driven:
+    for name, kind in zip(tree.joints, tree.joint_types, strict=True):
+        if kind.nv == 1 and name not in driven:
             lost.append(f"joint {name}: that it has no actuator.")
     return lost
 
@@ -136,7 +119,7 @@ def _floating_root(model: Model) -> bool:
     """Whether link 0 alone meets the world, freely and at its origin."""
     tree, j = model.tree, model.joint
     return (
-        tree.types[0] == "free"
+        tree.joint_types[0] == FREE
         and sum(p < 0 for p in tree.parent) == 1
         and -1 not in (*_written_links(model), *model.frame.link)
         and not np.any(floats(j.origin[0]))
@@ -187,23 +170,21 @@ def _link(robot: ET.Element, model: Model, i: int, name: str) -> ET.Element:
 
 def _joint(robot: ET.Element, model: Model, i: int) -> None:
     tree, j = model.tree, model.joint
-    kind, rows = tree.types[i], tree.v_index[i]
+    kind, rows = tree.joint_types[i], tree.v_index[i]
     low, high = (floats(x[rows]) for x in (j.lower, j.upper))
     bounded = len(rows) == 1 and (np.isfinite(low[0]) or np.isfinite(high[0]))
-    urdf_type = TYPES.get(kind) or ("prismatic" if kind == "prismatic" else "revolute")
-    if kind == "revolute" and not bounded:
-        urdf_type = "continuous"
+    urdf_type = "continuous" if kind == REVOLUTE and not bounded else TYPES[kind]
     joint = ET.SubElement(robot, "joint", name=tree.joints[i], type=urdf_type)
     _origin(joint, j.origin[i], j.rotation[i])
     parent = tree.links[tree.parent[i]] if tree.parent[i] >= 0 else WORLD
     ET.SubElement(joint, "parent", link=parent)
     ET.SubElement(joint, "child", link=tree.links[i])
-    if kind in ("revolute", "prismatic", "planar"):
+    if kind.axial:
         ET.SubElement(joint, "axis", xyz=text(j.axis[i]))
-    if kind != "fixed":
+    if kind.nv > 0:
         passive = {"damping": j.damping[rows[0]], "friction": j.friction[rows[0]]}
         ET.SubElement(joint, "dynamics", {k: text(v) for k, v in passive.items()})
-    if kind in ("revolute", "prismatic"):
+    if kind.nv == 1:
         effort = _effort(model, rows[0])
         limit = {"effort": text(effort), "velocity": text(UNLIMITED)}
         if urdf_type != "continuous":

@@ -103,7 +103,7 @@ def _default_pairs(model: Model) -> list[tuple[int, int]]:
     tree, g = model.tree, model.geom
     names = (*tree.links, WORLD)
     parent = {name: names[p] for name, p in zip(tree.links, tree.parent, strict=True)}
-    kind = dict(zip(tree.links, tree.types, strict=True))
+    kind = dict(zip(tree.links, tree.joint_types, strict=True))
     shaped = {names[i] for i in g.link if i >= 0}
     index = {name: i for i, name in enumerate(tree.links)}
     excluded = {frozenset((index[a], index[b])) for a, b in keep_apart(parent, kind, shaped, False)}

@@ -1,4 +1,4 @@
-"""Extensions from outside the package: each is one class in a file of its own."""
+"""A sensor from outside the package: one class in a file of its own."""
 
 from dataclasses import dataclass
 
