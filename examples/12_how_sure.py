@@ -41,7 +41,7 @@ print(f"profile of the damping: {damping.low:.4f} to {damping.high:.4f} {damping
 # What to record next, within 6 N m and 4 rad/s, given what is known now.
 known = {row.name: row.std for row in result.parameters}
 plan = gs.excite(result.simulator, free, seconds=6, velocity=4.0, noise=0.002, known=known,
-                 generations=15)  # fmt: skip
+                 search=gs.FourierSearch(generations=15))  # fmt: skip
 for p in plan.parameters:
     print(f"{p.name:20s} known to {p.before:.2g} now, to {p.after:.2g} {p.unit} after the plan")
 print(f'the plan has {plan.plan.duration:g} s of commands: gs.write_csv(plan.plan, "next.csv")')

@@ -85,9 +85,11 @@ def online(seed: int, epochs: int, steps: int) -> MixtureFit:
     """The paper's training."""
     rng, three = np.random.default_rng(seed), np.ones(3)
     return fit_mixture(
-        problem(seed, 1.0, loss=gs.Huber(1.0)), objective="loss", kernels=KERNELS,
-        samples=PER_EPOCH // steps, steps=steps, epochs=epochs, rate=RATE, decay=False,
-        temperature=2 / 3, online=ARRIVE, seed=seed,
+        problem(seed, 1.0, loss=gs.Huber(1.0)),
+        training=gs.Training(
+            "loss", KERNELS, PER_EPOCH // steps, steps, epochs, RATE, decay=False, temperature=2 / 3
+        ),
+        online=ARRIVE, seed=seed,
         start=spread_mixture(rng, KERNELS, MEANS[0] * three, MEANS[1] * three, DEVIATION * three),
     )  # fmt: skip
 

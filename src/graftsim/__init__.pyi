@@ -87,6 +87,7 @@ from .identify.evidence.landscape import (
 )
 from .identify.experiment.excite import (
     Excitation as Excitation,
+    FourierSearch as FourierSearch,
     excite as excite,
 )
 from .identify.pool.pool import (
@@ -106,14 +107,15 @@ from .identify.posterior.sbi_adapter import (
 from .identify.posterior.variational_mixture import (
     MixtureFit as MixtureFit,
     Online as Online,
+    Training as Training,
     fit_mixture as fit_mixture,
-)
-from .identify.problem.sensor import (
-    Sensor as Sensor,
 )
 from .identify.results.result import (
     Landscape as Landscape,
     Trace as Trace,
+)
+from .identify.sensors.sensor import (
+    Sensor as Sensor,
 )
 from .io.formats import (
     ROBOT_FORMATS as ROBOT_FORMATS,

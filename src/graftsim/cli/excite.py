@@ -16,7 +16,7 @@ from graftsim.cli.tables import table_of, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator
 from graftsim.errors import FileError
-from graftsim.identify.experiment.excite import Excitation, excite
+from graftsim.identify.experiment.excite import Excitation, FourierSearch, excite
 from graftsim.io.logs.write import write_csv
 from graftsim.strategies import INTEGRATORS, find
 from graftsim.viewer.files import check_file
@@ -49,9 +49,7 @@ def run(options: ExciteOptions) -> int:
             velocity=_velocity(options.velocity),
             middle=_numbers(options.middle, "--middle"),
             known=_known(options.after),
-            harmonics=options.harmonics,
-            generations=options.generations,
-            seed=options.seed,
+            search=FourierSearch(options.harmonics, options.generations, options.seed),
         )
     write_csv(found.plan, options.out)
     if options.json:

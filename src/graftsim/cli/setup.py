@@ -14,7 +14,7 @@ from graftsim.contact import ContactLaw
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.domains import Bounds, Domain, Prior
 from graftsim.identify.problem.parameters import Parameters, Setup, default_domain
-from graftsim.identify.problem.sensors import make_sensors
+from graftsim.identify.sensors.sensors import make_sensors
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import outside, row_name, unquoted

@@ -14,9 +14,9 @@ from graftsim.compilation import cache_compilations
 from graftsim.contact import ContactLaw, overlaps
 from graftsim.engine import Simulator, Trajectory
 from graftsim.errors import ProblemError
-from graftsim.identify.problem.sensors import make_sensors
-from graftsim.identify.problem.windows import cut
+from graftsim.identify.problem.windows import Cutting, cut
 from graftsim.identify.results.result import Replay
+from graftsim.identify.sensors.sensors import make_sensors
 from graftsim.io.logs.read import read_recording
 from graftsim.io.logs.write import write_csv
 from graftsim.model.model import Model
@@ -91,10 +91,12 @@ def _controls(model: Model, path: str | None, dt: float, steps: int) -> Float[Ar
         model,
         make_sensors(model, ()),
         [read_recording(path)],
-        dt=dt,
-        horizon=steps * dt,
-        initial=lambda r, t: (np.zeros(model.nq), np.zeros(model.nv)),
-        limit=1,
+        Cutting(
+            dt,
+            steps * dt,
+            initial=lambda r, t: (np.zeros(model.nq), np.zeros(model.nv)),
+            limit=1,
+        ),
     )
     return jnp.asarray(window.controls[0], dtype)
 

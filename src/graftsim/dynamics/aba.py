@@ -64,7 +64,23 @@ def aba(
     if f_ext is not None:
         p = p - f_ext
 
-    # Pass 2, from the tips inwards: articulated inertias I_A and bias forces p_A.
+    groups = _inwards(m, motion, c, p, tau, armature)
+    qdd, a = _outwards(m, motion, c, groups)
+    scope.offer(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
+    found = assemble(qdd, [g.dofs.reshape(-1) for g in _moving(groups)]) if qdd else tau
+    return scope.tap("joint.qdd", found), Articulated(tree, X, groups)
+
+
+def _inwards(
+    m: Mechanism,
+    motion: JointMotion,
+    c: Float[Array, "nl 6"],
+    p: Float[Array, "nl 6"],
+    tau: Float[Array, " nv"],
+    armature: Float[Array, " nv"],
+) -> list[list[_Group]]:
+    """Pass 2, from the tips inwards: articulated inertias I_A and bias forces p_A by level."""
+    tree, X = m.tree, motion.X
     groups_of_level: list[list[_Group]] = [[] for _ in tree.levels]
     I_A = p_A = None
     for d in reversed(range(len(tree.levels))):
@@ -84,26 +100,37 @@ def aba(
             X_d = rows(X, index)
             Xt_d = jnp.swapaxes(X_d, -1, -2)
             I_A, p_A = mirror(Xt_d @ Ia @ X_d), apply(Xt_d, pa)
+    return groups_of_level
 
-    # Pass 3, from the roots outwards: accelerations, with the base accelerating against gravity.
-    a_base = jnp.concatenate([jnp.zeros_like(m.model.world.gravity), -m.model.world.gravity])
+
+def _outwards(
+    m: Mechanism, motion: JointMotion, c: Float[Array, "nl 6"], groups: list[list[_Group]]
+) -> tuple[list[Float[Array, " k"]], list[Float[Array, "k 6"]]]:
+    """Pass 3, from the roots outwards: accelerations of joints by group and of links by level.
+
+    The base accelerates against gravity, which stands for the weight of every link.
+    """
+    tree, gravity = m.tree, m.model.world.gravity
+    a_base = jnp.concatenate([jnp.zeros_like(gravity), -gravity])
     a: list[Float[Array, "k 6"]] = []
-    qdd, dofs = [], []
+    qdd = []
     for d, index in enumerate(tree.levels):
         above = a_base[None] if d == 0 else from_parents(tree, d, a[-1])
         above = jnp.broadcast_to(above, (len(index), 6))
-        a_prime = apply(rows(X, index), above) + rows(c, index)
+        a_prime = apply(rows(motion.X, index), above) + rows(c, index)
         pieces = []
-        for g in groups_of_level[d]:
+        for g in groups[d]:
             qdd_g, a_g = g.accelerate(a_prime)
             pieces.append(a_g)
             if g.n > 0:
                 qdd.append(qdd_g.reshape(-1))
-                dofs.append(g.dofs.reshape(-1))
-        a.append(assemble(pieces, [g.places for g in groups_of_level[d]]))
-    scope.offer(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
-    found = assemble(qdd, dofs) if qdd else tau
-    return scope.tap("joint.qdd", found), Articulated(tree, X, groups_of_level)
+        a.append(assemble(pieces, [g.places for g in groups[d]]))
+    return qdd, a
+
+
+def _moving(groups_of_level: list[list[_Group]]) -> list[_Group]:
+    """Groups of joints that move, in the order of pass 3."""
+    return [g for groups in groups_of_level for g in groups if g.n > 0]
 
 
 class Articulated:

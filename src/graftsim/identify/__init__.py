@@ -8,7 +8,12 @@ from graftsim.identify.fit.fit import fit
 from graftsim.identify.fit.global_search import Automatic
 from graftsim.identify.posterior.nuts import Posterior, nuts
 from graftsim.identify.posterior.sbi_adapter import ForSBI, for_sbi
-from graftsim.identify.posterior.variational_mixture import MixtureFit, Online, fit_mixture
+from graftsim.identify.posterior.variational_mixture import (
+    MixtureFit,
+    Online,
+    Training,
+    fit_mixture,
+)
 from graftsim.identify.problem.domains import Bounds, Domain, Positive, Prior, Unbounded
 from graftsim.identify.problem.loss import Huber, Loss, Squared
 from graftsim.identify.problem.parameters import Custom
@@ -52,6 +57,7 @@ __all__ = [
     "Result",
     "SparseGroupLasso",
     "Squared",
+    "Training",
     "Unbounded",
     "discover",
     "fit",

@@ -26,7 +26,14 @@ def arm(kind="torque", **limits):
 
 @pytest.fixture(scope="module")
 def planned():
-    return excite(arm(), FREE, seconds=6, noise=1e-3, velocity=4.0, generations=12, seed=1)
+    return excite(
+        arm(),
+        FREE,
+        seconds=6,
+        noise=1e-3,
+        velocity=4.0,
+        search=gs.FourierSearch(generations=12, seed=1),
+    )
 
 
 def test_plan_keeps_the_limits_and_teaches_more_than_sines(planned):
@@ -89,6 +96,12 @@ def test_what_cannot_be_planned():
     with pytest.raises(gs.ProblemError, match="middle of 'wrist'"):
         excite(arm(), FREE, middle={"wrist": 0.0})
     with pytest.raises(gs.ProblemError, match="Holding still"):
-        excite(arm(), FREE, seconds=2, middle={"shoulder": 1.57}, generations=1)
-    with pytest.raises(gs.ProblemError, match=r"covariance has the shape \(2, 2\)"):
-        excite(arm(), FREE, seconds=2, covariance=np.eye(2))
+        excite(
+            arm(),
+            FREE,
+            seconds=2,
+            middle={"shoulder": 1.57},
+            search=gs.FourierSearch(generations=1),
+        )
+    with pytest.raises(gs.ProblemError, match=r"covariance, has the shape \(2, 2\)"):
+        excite(arm(), FREE, seconds=2, known=np.eye(2))

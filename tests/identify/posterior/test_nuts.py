@@ -86,7 +86,7 @@ def test_nuts_is_right_at_a_bound(at_the_bound):
 def test_a_mixture_with_entropy_is_right_at_a_bound(at_the_bound):
     """As NUTS; and without entropy it is too narrow, and says that it is no posterior."""
     problem, result = at_the_bound
-    found = gs.fit_mixture(problem, result, epochs=200)
+    found = gs.fit_mixture(problem, result, gs.Training(epochs=200))
     mean, std = quadrature(problem, 0.0, 0.2)
     posterior = found.posterior()
     assert posterior.mean[0] == pytest.approx(mean, rel=0.1)
@@ -124,7 +124,7 @@ def test_free_initial_states_are_drawn_too(free_states):
     std = abs(float(density.around(result.theta).spread[0, 0])) * float(density.space.size[0])
     assert posterior.std[0] == pytest.approx(std, rel=0.1)
     assert posterior.mean[0] == pytest.approx(result.theta[0], abs=0.3 * std)
-    mixture = gs.fit_mixture(free_states, result, epochs=200)
+    mixture = gs.fit_mixture(free_states, result, gs.Training(epochs=200))
     assert mixture.posterior().std[0] == pytest.approx(std, rel=0.1)
 
 

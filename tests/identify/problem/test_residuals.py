@@ -11,7 +11,7 @@ from graftsim import Channel, Positive, Problem, Recording, Unbounded
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.loss import Huber, Squared
 from graftsim.identify.problem.residuals import Compiled, as_data, read_along, simulate
-from graftsim.identify.problem.windows import cut
+from graftsim.identify.problem.windows import Cutting, cut
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +128,7 @@ def test_window_of_one_sample():
         machines.arm(),
         machines.setup(machines.arm()).sensors,
         [Recording({channel.name: channel}, "slow")],
-        dt=0.01,
-        horizon=0.05,
+        Cutting(0.01, 0.05),
     )
     assert windows.mask[0].sum() == len(windows) == 9
 

@@ -6,6 +6,7 @@ import pytest
 from graftsim.identify.problem.whiteness import LEVEL, _left, layout_of, memory_of
 from graftsim.identify.results.between_recordings import between_recordings, disagree
 from graftsim.identify.results.information import information
+from graftsim.identify.results.linearisation import Linearisation
 from graftsim.optim.bounded import Bounded
 
 
@@ -35,7 +36,8 @@ def fitted(errors, J, L, whole, layouts=()):
     p, (w, _, s) = J.shape[-1], L.shape
     nothing = np.zeros((w, s))
     held = np.zeros(p, bool)
-    return x[:p], information(r, J, L, np.zeros(p), nothing, free(p, s), held, layouts)
+    at = Linearisation(r, J, L, np.zeros(p), nothing, free(p, s))
+    return x[:p], information(at, held, layouts)
 
 
 def coloured(rng, shape, rho):
@@ -122,7 +124,7 @@ def test_recordings_that_disagree():
     nothing = np.zeros((32, 60, 0)), np.zeros((32, 0))
     std = np.sqrt(np.diag(np.linalg.inv(J.reshape(-1, 2).T @ J.reshape(-1, 2))))
     spread = between_recordings(
-        "ab", names, r, J, nothing[0], theta, nothing[1], free(2, 0), std, 1.0
+        "ab", names, Linearisation(r, J, nothing[0], theta, nothing[1], free(2, 0)), std, 1.0
     )
     assert spread.recordings == tuple(f"run{i}" for i in range(8))
     np.testing.assert_array_equal(disagree(spread), [True, False])
@@ -137,8 +139,9 @@ def test_recordings_that_disagree():
 def test_one_recording_has_no_spread():
     """Nothing to compare with."""
     J = np.ones((3, 5, 1))
-    args = np.zeros((3, 5, 0)), np.ones(1), np.zeros((3, 0)), free(1, 0), np.ones(1), 1.0
-    assert between_recordings("x", ["a"] * 3, np.ones((3, 5)), J, *args) is None
+    r, none = np.ones((3, 5)), (np.zeros((3, 5, 0)), np.ones(1), np.zeros((3, 0)))
+    at = Linearisation(r, J, *none, free(1, 0))
+    assert between_recordings("x", ["a"] * 3, at, np.ones(1), 1.0) is None
 
 
 def test_expected_products_of_long_memory():

@@ -6,8 +6,8 @@ import pytest
 
 import zoo
 from graftsim import Builder, Channel, ProblemError, Recording
-from graftsim.identify.problem.sensors import make_sensors
-from graftsim.identify.problem.windows import control_channels, cut, unmeasured
+from graftsim.identify.problem.windows import Cutting, control_channels, cut, unmeasured
+from graftsim.identify.sensors.sensors import make_sensors
 
 PENDULUM = zoo.pendulum()
 
@@ -23,7 +23,7 @@ def windows(
     recordings, model=PENDULUM, channels=("joint.q[bob]",), dt=0.01, horizon=0.1, **options
 ):
     """Windows of some recordings."""
-    return cut(model, make_sensors(model, channels), recordings, dt=dt, horizon=horizon, **options)
+    return cut(model, make_sensors(model, channels), recordings, Cutting(dt, horizon, **options))
 
 
 def test_windows_tile_a_recording():

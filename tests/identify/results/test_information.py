@@ -7,6 +7,7 @@ import pytest
 import graftsim as gs
 from graftsim.engine import ImplicitDamping
 from graftsim.identify.results.information import information, interval, weak_directions
+from graftsim.identify.results.linearisation import Linearisation
 from graftsim.optim.bounded import Bounded
 
 
@@ -33,7 +34,7 @@ def know(r, J, L, held=None):
     """Information at zero."""
     p, (w, _, s) = J.shape[-1], L.shape
     held = np.zeros(p, bool) if held is None else held
-    return information(r, J, L, np.zeros(p), np.zeros((w, s)), free(p, s), held)
+    return information(Linearisation(r, J, L, np.zeros(p), np.zeros((w, s)), free(p, s)), held)
 
 
 def test_few_windows_give_the_inverse_of_the_normal_matrix():

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -70,61 +71,92 @@ def discover(
     Raises ProblemError: nothing or too little is held out, no candidate is left, a network with
     memory.
     """
-    criteria = criteria or Criteria()
     if isinstance(network, GRU):
         raise ProblemError(
             "Discovery draws what its networks learned: it needs some without memory, MLP(8, 8)."
         )
     blueprint, targets = _library(simulator, candidates, free)
     options = {"growth": (0.2, 1.0)} | options
-    # Grafts that the simulator has already are part of what is known, and stay as they are.
-    library = simulator.graft(blueprint)
-    problem = Problem(library, recordings, free, **{**options, "trained": tuple(targets)})
+    quest = _Quest(simulator, recordings, free, options, targets, network, seed, progress)
+    problem = quest.posed(blueprint, tuple(targets))
     if not problem.heldout:
         raise ProblemError("Discovery needs recordings that are held out, to judge by.")
-    held_windows = problem.heldout_windows()
-    if len(held_windows) < 4:
+    if len(problem.heldout_windows()) < 4:
         raise ProblemError(
-            f"Windows held out: {len(held_windows)}, too few to tell an improvement from chance. "
-            "Hold out more, or choose a shorter horizon."
+            f"Windows held out: {len(problem.heldout_windows())}, too few to tell an improvement "
+            "from chance. Hold out more, or choose a shorter horizon."
         )
+    criteria = criteria or Criteria()
     progress(f"screening {len(problem.parameters.groups)} pairs of variable and input")
     found = screen(
-        problem, criteria, progress, lambda g: f"{row_name(targets[g.graft], g.row)} by {g.input}"
+        problem, criteria, progress, lambda g: f"{targets[g.graft]}[{g.row}] by {g.input}"
     )
-    held = found.held
-    noise = float(np.exp(np.mean(np.log(np.maximum(held.samples, 1) / 2))))
-    start = held.cost(problem.parameters.start)
+    start = found.held.cost(problem.parameters.start)
     costs = {"start": typical(start), "physics": typical(found.cost_before)}
-    settings = problem.describe()
     facts: dict[str, Any] = {
-        "noise": noise, "steps": found.steps, "scores": found.first_scores,
-        "remaining": found.first_cost, "targets": targets, "settings": settings,
-    }  # fmt: skip
+        "noise": float(np.exp(np.mean(np.log(np.maximum(found.held.samples, 1) / 2)))),
+        "steps": found.steps,
+        "scores": found.first_scores,
+        "remaining": found.first_cost,
+        "targets": targets,
+        "settings": problem.describe(),
+    }
     if not found.groups:
         progress("nothing is missing")
-        known = Problem(simulator, recordings, free, **{**options, "trained": False})
-        result = fit_from(known, known.parameters.start) if not free else fit(known)
-        return Discovery((), result, costs, **facts)
+        return Discovery((), quest.physics_alone(), costs, **facts)
     progress("looking for a formula")
     formula = find_formula(problem, found.groups, found)
-    formula_cost = held.cost(formula.theta)
-    # A force that jumps at rest needs a network that can.
-    jumps = {t.group for t in formula.terms if t.kind in ("coulomb", "stribeck")}
     progress("fitting networks")
-    result, network_cost, labels, groups = _networks(
-        simulator, recordings, free, options, found, targets,
-        lambda groups: network or MLP(8, 8, signs=not jumps.isdisjoint(groups)),
-        seed, criteria, formula, progress,
-    )  # fmt: skip
-    if groups != found.groups:
-        formula = find_formula(problem, groups, found)
-        formula_cost = held.cost(formula.theta)
-    costs |= {"network": typical(network_cost), "formula": typical(formula_cost)}
-    findings = _findings(problem, found, groups, formula, result, labels, targets)
+    learned = _networks(quest, found, formula, criteria)
+    if learned.groups != found.groups:
+        formula = find_formula(problem, learned.groups, found)
+    costs |= {
+        "network": typical(learned.cost),
+        "formula": typical(found.held.cost(formula.theta)),
+    }
+    findings = _findings(problem, found, formula, learned, targets)
     return Discovery(
-        findings, result, costs, formula=problem.setup_at(formula.theta).simulator, **facts
+        findings, learned.result, costs, formula=problem.setup_at(formula.theta).simulator, **facts
     )
+
+
+@dataclass(frozen=True)
+class _Quest:
+    """What is asked: the arguments of `discover`, and the variable that each label stands for."""
+
+    simulator: Simulator
+    recordings: Recording | Sequence[Recording]
+    free: Any
+    options: Mapping[str, Any]
+    targets: Mapping[str, str]
+    network: Specification | None
+    seed: int
+    progress: Callable[[str], None]
+
+    def posed(self, blueprint: Blueprint, trained: Sequence[str]) -> Problem:
+        """The problem with grafts of which those named are trained.
+
+        Grafts that the simulator has already are part of what is known, and stay as they are.
+        """
+        grafted = self.simulator.graft(blueprint, key=jax.random.key(self.seed))
+        options = {**self.options, "trained": tuple(trained)}
+        return Problem(grafted, self.recordings, self.free, **options)
+
+    def physics_alone(self) -> Result:
+        """The fit of the free parameters, or the start judged if there is none."""
+        options = {**self.options, "trained": False}
+        known = Problem(self.simulator, self.recordings, self.free, **options)
+        return fit(known) if self.free else fit_from(known, known.parameters.start)
+
+    def unused(self, name: str) -> str:
+        """The name, with a number behind it if a graft of the simulator has it already."""
+        grafts = self.simulator.grafts
+        return _unused(name, grafts.labels if grafts is not None else ())
+
+    def network_for(self, groups: Sequence[Group], formula: Formula) -> Specification:
+        """What is grafted: the network asked for, or one that jumps at rest if the formula does."""
+        jumps = {t.group for t in formula.terms if t.kind in ("coulomb", "stribeck")}
+        return self.network or MLP(8, 8, signs=not jumps.isdisjoint(groups))
 
 
 def _library(
@@ -172,75 +204,64 @@ def _library(
     return Blueprint(*grafts), names
 
 
-def _networks(
-    simulator: Simulator,
-    recordings: Any,
-    free: Any,
-    options: Mapping[str, Any],
-    found: Screened,
-    targets: Mapping[str, str],
-    network: Callable[[Sequence[Group]], Specification],
-    seed: int,
-    criteria: Criteria,
-    formula: Formula,
-    progress: Callable[[str], None],
-) -> tuple[Result, np.ndarray, dict[tuple[str, str], str], tuple[Group, ...]]:
-    """Networks on the variables found, each with its inputs; then fewer, while that holds.
+class _Learned(NamedTuple):
+    """A fit of networks, its held-out costs [w], labels by (variable, row), and their inputs."""
 
-    Each begins where the formula is, and is then fitted to the recordings.
-    """
+    result: Result
+    cost: np.ndarray
+    labels: dict[tuple[str, str], str]
+    groups: tuple[Group, ...]
 
-    def attempt(groups: Sequence[Group]) -> tuple[Result, np.ndarray, dict[tuple[str, str], str]]:
-        inputs: dict[tuple[str, str], list[Group]] = {}
-        for g in groups:
-            inputs.setdefault((targets[g.graft], g.row), []).append(g)
-        selectors = {key: row_name(*key) for key in inputs}
-        taken = simulator.grafts.labels if simulator.grafts is not None else ()
-        labels = {key: _unused(text, taken) for key, text in selectors.items()}
-        blueprint = Blueprint(
-            *(
-                Graft(
-                    selectors[key],
-                    tuple(g.input for g in own),
-                    network=network(own),
-                    name=labels[key],
-                )
-                for key, own in inputs.items()
-            )
-        )
-        hybrid = simulator.graft(blueprint, key=jax.random.key(seed))
-        mine = tuple(labels.values())
-        problem = Problem(hybrid, recordings, free, **{**options, "trained": mine})
-        start = problem.parameters.start.copy()
-        start[problem.parameters.physical] = found.theta[: problem.parameters.physical.sum()]
-        alone = problem.parameters.start.copy()
-        alone[problem.parameters.physical] = found.bare[: problem.parameters.physical.sum()]
-        teachers = {labels[key]: _teacher(formula, own) for key, own in inputs.items()}
-        seen = problem.train_windows(problem.horizons[0])
-        start = taught(problem, seen, start, teachers)
-        result = fit_from(problem, start, local=SOLVER, alone=alone)
-        windows = problem.heldout_windows()
-        cost = Heldout(problem, windows).cost(result.theta)
-        return result, cost, labels
 
+def _networks(quest: _Quest, found: Screened, formula: Formula, criteria: Criteria) -> _Learned:
+    """Networks on the variables found, each with its inputs; then fewer, while that holds."""
+    targets = quest.targets
     groups = list(found.groups)
-    result, cost, labels = attempt(groups)
+    best = _learn(quest, found, formula, groups)
     # The screening has judged the variables; here it is about networks with several inputs.
     rows = [(targets[g.graft], g.row) for g in groups]
-    if len(set(rows)) < len(rows):
-        for group in list(groups):
-            rest = [g for g in groups if g != group]
-            if (targets[group.graft], group.row) not in [(targets[g.graft], g.row) for g in rest]:
-                continue
-            trial = attempt(rest)
-            mean, error = compare(trial[1], cost)
-            if mean <= max(error, criteria.share):
-                progress(
-                    f"{group.column} is not needed by {row_name(targets[group.graft], group.row)}"
-                )
-                groups = rest
-                result, cost, labels = trial
-    return result, cost, labels, tuple(groups)
+    if len(set(rows)) == len(rows):
+        return best
+    for group in found.groups:
+        rest = [g for g in groups if g != group]
+        if (targets[group.graft], group.row) not in [(targets[g.graft], g.row) for g in rest]:
+            continue
+        trial = _learn(quest, found, formula, rest)
+        mean, error = compare(trial.cost, best.cost)
+        if mean <= max(error, criteria.share):
+            quest.progress(f"{group.column} is not needed by {targets[group.graft]}[{group.row}]")
+            groups, best = rest, trial
+    return best
+
+
+def _learn(quest: _Quest, found: Screened, formula: Formula, groups: Sequence[Group]) -> _Learned:
+    """Networks with these inputs, each begun where the formula is, fitted to the recordings."""
+    inputs: dict[tuple[str, str], list[Group]] = {}
+    for g in groups:
+        inputs.setdefault((quest.targets[g.graft], g.row), []).append(g)
+    selectors = {key: f"{key[0]}[{key[1]}]" for key in inputs}
+    labels = {key: quest.unused(text) for key, text in selectors.items()}
+    blueprint = Blueprint(
+        *(
+            Graft(
+                selectors[key],
+                tuple(g.input for g in own),
+                network=quest.network_for(own, formula),
+                name=labels[key],
+            )
+            for key, own in inputs.items()
+        )
+    )
+    problem = quest.posed(blueprint, tuple(labels.values()))
+    p = problem.parameters
+    start, alone = p.start.copy(), p.start.copy()
+    start[p.physical] = found.theta[: p.physical.sum()]
+    alone[p.physical] = found.bare[: p.physical.sum()]
+    teachers = {labels[key]: _teacher(formula, own) for key, own in inputs.items()}
+    start = taught(problem, problem.train_windows(problem.horizons[0]), start, teachers)
+    result = fit_from(problem, start, local=SOLVER, alone=alone)
+    cost = Heldout(problem, problem.heldout_windows()).cost(result.theta)
+    return _Learned(result, cost, labels, tuple(groups))
 
 
 def _teacher(formula: Formula, own: Sequence[Group]) -> Callable[[np.ndarray], np.ndarray]:
@@ -263,17 +284,15 @@ def _unused(name: str, taken: Sequence[str]) -> str:
 def _findings(
     problem: Problem,
     found: Screened,
-    groups: tuple[Group, ...],
     formula: Formula,
-    result: Result,
-    labels: Mapping[tuple[str, str], str],
+    learned: _Learned,
     targets: Mapping[str, str],
 ) -> tuple[Finding, ...]:
     p, out = problem.parameters, []
-    summaries = {s.label: s for s in result.grafts}
+    summaries = {s.label: s for s in learned.result.grafts}
     cost = typical(found.held.cost(formula.theta))
-    for (target, row), label in labels.items():
-        mine = [g for g in groups if (targets[g.graft], g.row) == (target, row)]
+    for (target, row), label in learned.labels.items():
+        mine = [g for g in learned.groups if (targets[g.graft], g.row) == (target, row)]
         numbers = [i for i, g in enumerate(p.groups) if g in mine]
         theta = np.where(np.isin(p.group, numbers), 0.0, formula.theta)
         out.append(

@@ -19,6 +19,7 @@ from graftsim.identify.discover.score_test import Screened
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results import information
+from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.runs.window_cost import WindowCost
 from graftsim.optim.arrowhead import normal_equations, reduced
 from graftsim.optim.least_squares import LevenbergMarquardt
@@ -87,9 +88,9 @@ def find_formula(problem: Problem, groups: tuple[Group, ...], found: Screened) -
         zero = (p.group >= 0) & ~np.isin(np.arange(len(p)), chosen)
         point = fit(point.theta, zero)
         r, J_t, J_l = compiled.jacobian(point.theta, point.local)
-        info = information.information(
-            r, J_t, J_l, point.theta, point.local, problem.bounds_of(point.theta), zero
-        )
+        bounds = problem.bounds_of(point.theta)
+        at = Linearisation(r, J_t, J_l, point.theta, point.local, bounds)
+        info = information.information(at, zero)
         std = np.sqrt(np.diag(info.covariance))
         doubtful = _doubtful(problem, chosen, point.theta, std)
         if doubtful is None:

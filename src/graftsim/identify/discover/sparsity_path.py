@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,48 +72,74 @@ def sparsify(
         raise ProblemError("A choice by held-out error needs recordings that are held out.")
     if not p.groups:
         raise ProblemError("No graft of this problem tells which weights belong to which input.")
-    dense = fit(problem)
-    windows = problem.train_windows()
-    compiled = compile_windows(problem, windows)
-    cost = WindowCost(problem, compiled)
-    held_windows = problem.heldout_windows()
-    held = Heldout(problem, held_windows, compiled)
     options = LevenbergMarquardt(iterations=iterations, cost_tolerance=1e-5)
-
-    def at(point: Point, strength: float, zero: np.ndarray) -> Point:
-        sparsity = SparseGroupLasso((1 - balance) * strength, balance * strength)
-        bounds = problem.bounds_of(point.theta, sparsity=sparsity if strength else None, zero=zero)
-        start = Point(np.where(zero, 0.0, point.theta), point.local)
-        return options.minimise(cost, start, bounds)
-
-    nothing = np.zeros(len(p), bool)
-    point = Point(dense.theta, np.zeros((len(windows), problem.nlocal)))
-    point = at(point, 0.0, nothing)
-    unit = problem.bounds_of(point.theta, sparsity=SparseGroupLasso(1 - balance, balance)).penalty
-    assert unit is not None
-    strength = START * point.cost / max(unit.value(point.theta), 1e-300)
-    every = tuple(p.groups)
-    found: list[tuple[float, tuple[Group, ...], np.ndarray, np.ndarray]] = [
-        (0.0, every, held.cost(point.theta), point.theta)
-    ]
-    for _ in range(STEPS):
-        point = at(point, strength, nothing)
-        alive = tuple(g for i, g in enumerate(p.groups) if np.any(point.theta[p.group == i]))
-        if alive != found[-1][1]:
-            zero = (p.group >= 0) & ~np.isin(p.group, [every.index(g) for g in alive])
-            refit = at(point, 0.0, zero)
-            found.append((strength, alive, held.cost(refit.theta), refit.theta))
-            progress(f"penalty {strength:.3g}: {len(alive)} of {len(every)} inputs left")
-        if not alive:
-            break
-        strength *= RISE
-    best = min(found, key=lambda f: typical(f[2]))
+    path = _Path(problem, balance, options)
+    found = path.walk(fit(problem).theta, progress)
+    best = min(found, key=lambda entry: typical(entry.heldout))
     steps, chosen = [], best
     for entry in found:
-        mean, error = compare(entry[2], best[2])
+        mean, error = compare(entry.heldout, best.heldout)
         within = entry is best or mean <= error
-        steps.append(PathStep(entry[0], entry[1], typical(entry[2]), within))
-        if within and len(entry[1]) < len(chosen[1]):
+        steps.append(PathStep(entry.strength, entry.inputs, typical(entry.heldout), within))
+        if within and len(entry.inputs) < len(chosen.inputs):
             chosen = entry
-    zero = (p.group >= 0) & ~np.isin(p.group, [every.index(g) for g in chosen[1]])
-    return SparsePath(tuple(steps), chosen[1], fit_from(problem, chosen[3], zero=zero))
+    result = fit_from(problem, chosen.theta, zero=path.without(chosen.inputs))
+    return SparsePath(tuple(steps), chosen.inputs, result)
+
+
+class _Entry(NamedTuple):
+    """A refit on the path: penalty, inputs left, held-out costs of windows [w], weights [p]."""
+
+    strength: float
+    inputs: tuple[Group, ...]
+    heldout: np.ndarray
+    theta: np.ndarray
+
+
+class _Path:
+    """Fits under a rising penalty, each from where the last one ended."""
+
+    def __init__(self, problem: Problem, balance: float, options: LevenbergMarquardt) -> None:
+        self.problem, self.balance, self.options = problem, balance, options
+        windows = problem.train_windows()
+        compiled = compile_windows(problem, windows)
+        self.cost = WindowCost(problem, compiled)
+        self.held = Heldout(problem, problem.heldout_windows(), compiled)
+        self.resting = np.zeros((len(windows), problem.nlocal))
+
+    def walk(self, theta: np.ndarray, progress: Callable[[str], None]) -> list[_Entry]:
+        """A refit without penalty wherever inputs drop out, from theta [p] with all of them."""
+        p = self.problem.parameters
+        every, nothing = tuple(p.groups), np.zeros(len(p), bool)
+        point = self.fit(Point(theta, self.resting), 0.0, nothing)
+        penalty = self.problem.bounds_of(point.theta, sparsity=self._penalty(1.0)).penalty
+        assert penalty is not None
+        strength = START * point.cost / max(penalty.value(point.theta), 1e-300)
+        found = [_Entry(0.0, every, self.held.cost(point.theta), point.theta)]
+        for _ in range(STEPS):
+            point = self.fit(point, strength, nothing)
+            alive = tuple(g for i, g in enumerate(every) if np.any(point.theta[p.group == i]))
+            if alive != found[-1].inputs:
+                refit = self.fit(point, 0.0, self.without(alive))
+                cost = self.held.cost(refit.theta)
+                found.append(_Entry(strength, alive, cost, refit.theta))
+                progress(f"penalty {strength:.3g}: {len(alive)} of {len(every)} inputs left")
+            if not alive:
+                break
+            strength *= RISE
+        return found
+
+    def fit(self, point: Point, strength: float, zero: np.ndarray) -> Point:
+        """From a point, with a penalty of a strength, weights of the mask `zero` held at zero."""
+        sparsity = self._penalty(strength) if strength else None
+        bounds = self.problem.bounds_of(point.theta, sparsity=sparsity, zero=zero)
+        start = Point(np.where(zero, 0.0, point.theta), point.local)
+        return self.options.minimise(self.cost, start, bounds)
+
+    def without(self, inputs: tuple[Group, ...]) -> np.ndarray:
+        """Mask [p] of the weights of all inputs but these."""
+        p = self.problem.parameters
+        return (p.group >= 0) & ~np.isin(p.group, [p.groups.index(g) for g in inputs])
+
+    def _penalty(self, strength: float) -> SparseGroupLasso:
+        return SparseGroupLasso((1 - self.balance) * strength, self.balance * strength)

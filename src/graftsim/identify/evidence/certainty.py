@@ -15,6 +15,7 @@ from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results import information
 from graftsim.identify.results.between_recordings import Spread, between_recordings
+from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import ParameterRow, WeakDirection
 from graftsim.identify.results.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, parameter_rows
 from graftsim.identify.runs.failures import Part
@@ -57,17 +58,19 @@ def certainty(
     gradient = np.einsum("wmp,wm->p", J_t, r)
     held = ((theta <= p.lower) & (gradient >= 0)) | ((theta >= p.upper) & (gradient <= 0))
     held |= ~J_t.any((0, 1))
-    info = information.information(
-        r, J_t, J_l, theta, point.local, bounds, held, problem.layouts(windows)
-    )
+    at = Linearisation(r, J_t, J_l, theta, point.local, bounds)
+    info = information.information(at, held, problem.layouts(windows))
     size = np.maximum(np.abs(theta), np.abs(p.start))
     size = np.where(size > 0, size, 1.0)
     weak = information.weak_directions(p.names, theta, size, info, held | ~p.physical)
     own = np.flatnonzero(p.physical & ~held)
     spread = between_recordings(
-        [p.names[i] for i in own], windows.recording, r, J_t[..., own], J_l, theta[own],
-        point.local, bounds.only(own), np.sqrt(np.diag(info.covariance)[own]), info.variance_ratio,
-    )  # fmt: skip
+        [p.names[i] for i in own],
+        windows.recording,
+        at.by(own),
+        np.sqrt(np.diag(info.covariance)[own]),
+        info.variance_ratio,
+    )
     rows = parameter_rows(problem, theta, info, held, spread)
     resampled, failed = None, []
     if resample is not None:

@@ -33,6 +33,18 @@ POPULATION = 16
 
 
 @dataclass(frozen=True)
+class FourierSearch:
+    """Motions of so many `harmonics` a joint, improved for so many `generations` (CMA-ES)."""
+
+    harmonics: int = 5
+    generations: int = 40
+    seed: int = 0
+
+
+FOURIER = FourierSearch()
+
+
+@dataclass(frozen=True)
 class Expected:
     """A parameter's standard deviation before, and after a fit of the proposed recording."""
 
@@ -65,19 +77,17 @@ def excite(
     noise: float = 1e-3,
     velocity: float | Mapping[str, float] | None = None,
     middle: Mapping[str, float] | None = None,
-    known: Mapping[str, float] | None = None,
-    covariance: np.ndarray | None = None,
+    known: Mapping[str, float] | np.ndarray | None = None,
     horizon: float = 0.5,
-    harmonics: int = 5,
-    generations: int = 40,
-    seed: int = 0,
+    search: FourierSearch = FOURIER,
 ) -> Excitation:
     """Propose commands that make the free parameters best known.
 
     Positions stay within the model's joint limits, forces within its actuators', speeds below
     `velocity` (rad/s, m/s; one number, or by joint). middle: by joint, where to move about.
-    noise: of the joint sensors (rad, m). covariance [p, p] of an earlier fit of the same
-    parameters, or `known`, standard deviations by name; what is not known is taken as unknown.
+    noise: of the joint sensors (rad, m). known: standard deviations by name, or the covariance
+    [p, p] of an earlier fit of the same parameters; what is not known is taken as unknown.
+    horizon: of the windows of the fit to come (s).
 
     Raises ProblemError: a joint that nothing drives or that is no hinge or slide; the package
     `cmaes` is missing; the middle of the motion already asks for more force than there is.
@@ -87,22 +97,22 @@ def excite(
     except ImportError as error:
         raise ProblemError("excite needs cmaes: pip install graftsim[search]") from error
     planner = _Planner(simulator, free, seconds, noise, horizon)
-    motions = Motions(simulator.model, planner.time, harmonics, middle or {}, velocity)
-    prior = _prior(planner.problem, known or {}, covariance)
-    search = CMA(
-        mean=np.zeros(motions.size), sigma=0.5, seed=seed, population_size=POPULATION
+    motions = Motions(simulator.model, planner.time, search.harmonics, middle or {}, velocity)
+    prior = _prior(planner.problem, known)
+    walk = CMA(
+        mean=np.zeros(motions.size), sigma=0.5, seed=search.seed, population_size=POPULATION
     )  # fmt: skip
     best, least = motions.sines(), float(planner.cost(motions, motions.sines()[None], prior)[0])
     first = -least
-    for _ in range(generations):
-        asked = np.array([search.ask() for _ in range(POPULATION)])
+    for _ in range(search.generations):
+        asked = np.array([walk.ask() for _ in range(POPULATION)])
         cost = planner.cost(motions, asked, prior)
         k = int(np.argmin(cost))
         if cost[k] < least:
             best, least = asked[k].copy(), float(cost[k])
-        if search.should_stop():
+        if walk.should_stop():
             break
-        search.tell(list(zip(asked, cost.tolist(), strict=True)))
+        walk.tell(list(zip(asked, cost.tolist(), strict=True)))
     best = _feasible(motions, best)
     return planner.plan(motions, best, prior, first)
 
@@ -127,14 +137,13 @@ def _feasible(motions: Motions, x: np.ndarray) -> np.ndarray:
     return low * x
 
 
-def _prior(
-    problem: Problem, known: Mapping[str, float], covariance: np.ndarray | None
-) -> np.ndarray:
+def _prior(problem: Problem, known: Mapping[str, float] | np.ndarray | None) -> np.ndarray:
     """What is known before [p, p], as information in the parameters' units."""
+    by_name, covariance = (known, None) if isinstance(known, Mapping) else ({}, known)
     p = problem.parameters
     size = np.where(p.start != 0, np.abs(p.start), 1.0)
     std = np.minimum(UNKNOWN * size, p.prior_std)
-    for name, value in known.items():
+    for name, value in by_name.items():
         if name in p.names and np.isfinite(value):
             std[p.names.index(name)] = value
     prior = np.diag(std**-2.0)
@@ -142,7 +151,8 @@ def _prior(
         return prior
     if np.shape(covariance) != prior.shape:
         raise ProblemError(
-            f"covariance has the shape {np.shape(covariance)}, but {len(p)} parameters are free: "
+            f"known, a covariance, has the shape {np.shape(covariance)}, but {len(p)} parameters "
+            "are free: "
             f"{', '.join(p.names)}."
         )
     free = np.isfinite(np.diag(covariance))

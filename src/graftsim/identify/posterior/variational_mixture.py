@@ -123,58 +123,29 @@ class MixtureFit:
 def fit_mixture(
     problem: Problem,
     result: Result | None = None,
+    training: Training | None = None,
     *,
-    objective: str = "elbo",
-    kernels: int = 3,
-    samples: int = 16,
-    steps: int = 1,
-    epochs: int = 300,
-    rate: float = 0.05,
-    decay: bool = True,
-    temperature: float = 2 / 3,
     online: Online | None = None,
     start: GaussianMixture | None = None,
     seed: int = 0,
 ) -> MixtureFit:
     """Train a mixture of Gaussian kernels over the parameters of a problem; see the module.
 
-    "elbo": kernels begin around the `result`, or around a fit that runs first. "loss": their means
-    begin anywhere within the bounds and their deviations at a quarter of them; initial states must
-    not be free. `start`: another mixture to begin with, over theta with "loss", over coordinates
-    with "elbo". `online`: samples become known one by one.
+    training: objective, size and schedule. "elbo": kernels begin around the `result`, or around a
+    fit that runs first. "loss": their means begin anywhere within the bounds and their deviations
+    at a quarter of them; initial states must not be free. `start`: another mixture to begin with,
+    over theta with "loss", over coordinates with "elbo". `online`: samples become known one by one.
 
     Raises ProblemError: an unknown objective, free initial states with "loss", a parameter without
     bounds to start "loss" in, a start over other than p numbers, nothing to fit.
     """
-    if objective not in OBJECTIVES:
-        raise ProblemError(f"objective '{objective}'. {suggest(objective, OBJECTIVES)}")
-    if not len(problem.parameters):
-        raise ProblemError("No parameter is free, so there is nothing for a mixture to describe.")
-    training = Training(objective, kernels, samples, steps, epochs, rate, decay, temperature)
-    windows = problem.train_windows()
-    density = Density(problem, compile_windows(problem, windows))
-    rng, at = np.random.default_rng(seed), None
-    if objective == "loss":
-        if problem.free_states:
-            raise ProblemError(
-                "The objective 'loss' needs known initial states: initial='measured', or a "
-                "function with fit_initial=False. 'elbo' takes free ones."
-            )
-        if start is None:
-            low, high = search_box(problem.parameters)
-            start = spread_mixture(rng, kernels, low, high, (high - low) / 4)
-    else:
-        at = density.around(fit(problem).theta if result is None else result.theta)
-        start = start or around_zero(rng, kernels, density.count)
-    if start.means.shape[-1] != density.count:
-        raise ProblemError(
-            f"start is a mixture over {start.means.shape[-1]} numbers; {density.count} are free."
-        )
-    start = jax.tree.map(lambda x: jnp.asarray(x, density.dtype), start)
-    seen = _seen(online, density.data, epochs)
+    training = training or Training()
+    _check(problem, training)
+    density = Density(problem, compile_windows(problem, problem.train_windows()))
+    start, at = _begin(problem, result, training, density, start, seed)
+    seen = _seen(online, density.data, training.epochs)
     run = jax.jit(lambda *a: train(density, training, *a))
     history, cost = run(start, at, density.data, jnp.asarray(seen), jax.random.key(seed))
-    p = problem.parameters
     cost = np.asarray(cost, float)
     warnings = []
     if not np.isfinite(cost).all():
@@ -190,10 +161,49 @@ def fit_mixture(
                 f"The mixture is not the posterior's shape: of its draws, {effective:.0%} would "
                 "count by importance. Its intervals are too narrow; draw by NUTS, or more kernels."
             )
+    p = problem.parameters
     return MixtureFit(
         p.names, p.units, history, cost, seen, training, place(density, at), effective,
         tuple(warnings),
     )  # fmt: skip
+
+
+def _check(problem: Problem, training: Training) -> None:
+    """Can this problem be trained for this objective? ProblemError: no."""
+    if training.objective not in OBJECTIVES:
+        known = suggest(training.objective, OBJECTIVES)
+        raise ProblemError(f"objective '{training.objective}'. {known}")
+    if not len(problem.parameters):
+        raise ProblemError("No parameter is free, so there is nothing for a mixture to describe.")
+    if training.objective == "loss" and problem.free_states:
+        raise ProblemError(
+            "The objective 'loss' needs known initial states: initial='measured', or a "
+            "function with fit_initial=False. 'elbo' takes free ones."
+        )
+
+
+def _begin(
+    problem: Problem,
+    result: Result | None,
+    training: Training,
+    density: Density,
+    start: GaussianMixture | None,
+    seed: int,
+) -> tuple[GaussianMixture, Coordinates | None]:
+    """The mixture to begin with, and the coordinates that it is over; None: over theta itself."""
+    rng, at = np.random.default_rng(seed), None
+    if training.objective == "loss":
+        if start is None:
+            low, high = search_box(problem.parameters)
+            start = spread_mixture(rng, training.kernels, low, high, (high - low) / 4)
+    else:
+        at = density.around(fit(problem).theta if result is None else result.theta)
+        start = start or around_zero(rng, training.kernels, density.count)
+    if start.means.shape[-1] != density.count:
+        raise ProblemError(
+            f"start is a mixture over {start.means.shape[-1]} numbers; {density.count} are free."
+        )
+    return jax.tree.map(lambda x: jnp.asarray(x, density.dtype), start), at
 
 
 def around_zero(rng: np.random.Generator, kernels: int, count: int) -> GaussianMixture:

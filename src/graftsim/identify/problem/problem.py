@@ -16,19 +16,20 @@ from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.graft_scales import set_scales
 from graftsim.identify.problem.loss import Loss, choose_loss
-from graftsim.identify.problem.noise import estimate_noise
 from graftsim.identify.problem.parameters import Custom, Parameters, Setup, default_domain
 from graftsim.identify.problem.residuals import residual_width
-from graftsim.identify.problem.sensor import KINDS
-from graftsim.identify.problem.sensors import Sensors, make_sensors
 from graftsim.identify.problem.whiteness import Layout, layout_of
 from graftsim.identify.problem.windows import (
+    Cutting,
     InitialState,
     Windows,
     control_channels,
     cut,
     unmeasured,
 )
+from graftsim.identify.sensors.noise import estimate_noise
+from graftsim.identify.sensors.sensor import KINDS
+from graftsim.identify.sensors.sensors import Sensors, make_sensors
 from graftsim.optim.bounded import Bounded
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
 from graftsim.recordings.channels import spelling
@@ -264,10 +265,7 @@ class Problem:
 
     def windows_of(self, recordings: Sequence[Recording], horizon: float) -> Windows:
         """Windows of a length from any recordings, as this problem cuts them."""
-        return cut(
-            self.simulator.model,
-            self._sensors,
-            recordings,
+        how = Cutting(
             dt=self.dt,
             horizon=horizon,
             stride=self.stride,
@@ -275,6 +273,7 @@ class Problem:
             limit=self.max_windows,
             once=self.free_states,
         )
+        return cut(self.simulator.model, self._sensors, recordings, how)
 
     @cached_property
     def _cut(self) -> dict[tuple[str, float], Windows]:

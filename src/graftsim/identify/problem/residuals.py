@@ -21,8 +21,8 @@ from graftsim.engine.simulator import Trajectory, scan_steps
 from graftsim.errors import GraftsimWarning, KernelError
 from graftsim.identify.problem.loss import Loss
 from graftsim.identify.problem.parameters import Parameters, Setup
-from graftsim.identify.problem.sensors import Sensors, readings
 from graftsim.identify.problem.windows import Windows
+from graftsim.identify.sensors.sensors import Sensors, readings
 from graftsim.model.fuse import fuse
 from graftsim.model.state import State
 

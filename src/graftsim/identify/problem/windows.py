@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.errors import ProblemError, suggest
-from graftsim.identify.problem.sensors import Sensors
+from graftsim.identify.sensors.sensors import Sensors
 from graftsim.model.model import Model
 from graftsim.recordings.channels import parse_name
 from graftsim.recordings.recording import Channel, Recording
@@ -93,30 +93,64 @@ def _torque_actuator(model: Model, label: str) -> int:
     )
 
 
-def cut(
-    model: Model,
-    sensors: Sensors,
-    recordings: Sequence[Recording],
-    *,
-    dt: float,
-    horizon: float,
-    stride: float | None = None,
-    initial: InitialState | None = None,
-    limit: int | None = None,
-    once: bool = False,
-) -> Windows:
-    """Windows of `horizon` s from every recording, one after the other (or every `stride` s).
+@dataclass(frozen=True)
+class Cutting:
+    """How recordings are cut into windows of `horizon` s, simulated in steps of `dt` s.
 
-    Stretches with a gap in a sensor or control are left out. `initial` gives (q, qd) at a time;
-    by default they are measured: see `measured_state`. With more than `limit` windows, an even
-    selection is kept. `once` leaves the sample on which the next window starts to that window:
-    where initial states are fitted, counting it in both makes intervals too narrow.
-
-    Raises ProblemError when no window fits.
+    Windows begin one after the other, or every `stride` s. Stretches with a gap in a sensor or
+    control are left out. `initial` gives (q, qd) at a time; by default they are measured: see
+    `measured_state`. With more than `limit` windows, an even selection is kept. `once` leaves the
+    sample on which the next window starts to that window: where initial states are fitted, counting
+    it in both makes intervals too narrow.
     """
-    steps = max(round(horizon / dt), 1)
-    length = steps * dt
+
+    dt: float
+    horizon: float
+    stride: float | None = None
+    initial: InitialState | None = None
+    limit: int | None = None
+    once: bool = False
+
+    @property
+    def steps(self) -> int:
+        """Steps in a window."""
+        return max(round(self.horizon / self.dt), 1)
+
+    @property
+    def length(self) -> float:
+        """Of a window, whole steps (s)."""
+        return self.steps * self.dt
+
+
+def cut(model: Model, sensors: Sensors, recordings: Sequence[Recording], how: Cutting) -> Windows:
+    """Windows from every recording. Raises ProblemError when no window fits."""
     driving = control_channels(model, recordings)
+    found = _places(sensors, recordings, driving, how)
+    length = how.length
+    state = how.initial or (lambda r, t: measured_state(model, r, t))
+    states = [state(r, t) for r, t in found]
+    followed = [
+        how.once and a is b and abs(t + length - u) <= 1e-6 * length
+        for (a, t), (b, u) in zip(found, [*found[1:], found[0]], strict=True)
+    ]
+    samples = [_samples(s.channel, found, length, followed) for s in sensors.specs]
+    return Windows(
+        recording=tuple(r.name for r, _ in found),
+        start=np.array([t for _, t in found]),
+        controls=np.stack([_controls(model, r, driving, t, how) for r, t in found]),
+        q0=np.stack([np.asarray(q, float) for q, _ in states]),
+        qd0=np.stack([np.asarray(v, float) for _, v in states]),
+        time=tuple(t for t, _, _ in samples),
+        value=tuple(v for _, v, _ in samples),
+        mask=tuple(m for _, _, m in samples),
+    )
+
+
+def _places(
+    sensors: Sensors, recordings: Sequence[Recording], driving: tuple[str, ...], how: Cutting
+) -> list[tuple[Recording, float]]:
+    """Where windows begin: recordings and times."""
+    length = how.length
     found: list[tuple[Recording, float]] = []
     for recording in recordings:
         channels = [s.channel for s in sensors.specs if s.channel in recording]
@@ -124,7 +158,7 @@ def cut(
         clock = recording[channels[0]].time if channels else np.zeros(0)
         found += [
             (recording, t)
-            for t in _starts(clock, length, stride or length)
+            for t in _starts(clock, length, how.stride or length)
             if all(_covers(recording[c], t, t + length) for c in channels)
         ]
     if not found:
@@ -133,27 +167,10 @@ def cut(
             f"No window of {length:g} s without a gap fits into the recordings (longest stretch in "
             f"which all channels have samples: {longest:.3g} s). Choose a shorter horizon."
         )
-    if limit is not None and len(found) > limit:
-        found = [
-            found[i] for i in np.unique(np.linspace(0, len(found) - 1, limit).round().astype(int))
-        ]
-    state = initial or (lambda r, t: measured_state(model, r, t))
-    states = [state(r, t) for r, t in found]
-    followed = [
-        once and a is b and abs(t + length - u) <= 1e-6 * length
-        for (a, t), (b, u) in zip(found, [*found[1:], found[0]], strict=True)
-    ]
-    samples = [_samples(s.channel, found, length, followed) for s in sensors.specs]
-    return Windows(
-        recording=tuple(r.name for r, _ in found),
-        start=np.array([t for _, t in found]),
-        controls=np.stack([_controls(model, r, driving, t, dt, steps) for r, t in found]),
-        q0=np.stack([np.asarray(q, float) for q, _ in states]),
-        qd0=np.stack([np.asarray(v, float) for _, v in states]),
-        time=tuple(t for t, _, _ in samples),
-        value=tuple(v for _, v, _ in samples),
-        mask=tuple(m for _, _, m in samples),
-    )
+    if how.limit is not None and len(found) > how.limit:
+        even = np.linspace(0, len(found) - 1, how.limit).round().astype(int)
+        found = [found[i] for i in np.unique(even)]
+    return found
 
 
 def _starts(clock: np.ndarray, length: float, stride: float) -> list[float]:
@@ -206,10 +223,10 @@ def _samples(
 
 
 def _controls(
-    model: Model, recording: Recording, driving: tuple[str, ...], t: float, dt: float, steps: int
+    model: Model, recording: Recording, driving: tuple[str, ...], t: float, how: Cutting
 ) -> np.ndarray:
     """Commands [steps, nu]: each step's mean of what was held, or the torque measured midway."""
-    a = model.actuator
+    a, dt, steps = model.actuator, how.dt, how.steps
     out = np.zeros((steps, a.nu))
     begin = t + dt * np.arange(steps)
     for name in driving:

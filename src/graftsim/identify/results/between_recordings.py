@@ -10,16 +10,16 @@ alone. The spread tau beyond what noise explains is the moment estimate of a ran
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import chdtrc
 
 from graftsim.identify.problem.whiteness import LEVEL
 from graftsim.identify.results.information import positive_inverse
-from graftsim.optim.arrowhead import normal_equations, reduced
-from graftsim.optim.bounded import Bounded
+from graftsim.identify.results.linearisation import Linearisation
+from graftsim.optim.arrowhead import reduced
 
 
 class Spread(NamedTuple):
@@ -42,31 +42,24 @@ class Spread(NamedTuple):
 def between_recordings(
     parameters: Sequence[str],
     names: Sequence[str],
-    r: np.ndarray,
-    J_t: np.ndarray,
-    J_l: np.ndarray,
-    theta: np.ndarray,
-    local: np.ndarray,
-    bounds: Bounded,
-    std: np.ndarray,
+    at: Linearisation,
+    std: Float[np.ndarray, " p"],
     variance_ratio: float,
 ) -> Spread | None:
-    """Spread between the recordings `names` [w] of residuals [w, m]; None of fewer than two.
+    """Spread of `parameters` [p] between the recordings `names` [w] of the windows of a minimum,
+    linearised by these parameters alone; None of fewer than two recordings.
 
-    J_t [w, m, p] by the parameters that have a spread, `std` [p] theirs in the joint fit: what one
-    recording's estimate has more than independent noise gives is taken from it.
+    std: of the parameters in the joint fit; what one recording's estimate has more than independent
+    noise gives is taken from it.
     """
     recordings = tuple(dict.fromkeys(names))
+    theta = at.theta
     if len(recordings) < 2 or not theta.size:
         return None
     which = np.array([recordings.index(name) for name in names])
-    data = replace(bounds, prior_mean=0 * theta, prior_std=np.full(theta.size, np.inf))
     # Curvature and gradient of each recording's windows, without beliefs.
-    own = [
-        reduced(normal_equations(r[k], J_t[k], J_l[k], theta, local[k], data))
-        for k in (which == i for i in range(len(recordings)))
-    ]
-    joint = np.sum([S for S, _ in own], 0) + np.diag(bounds.prior_std**-2.0)
+    own = [reduced(at.of(which == i).without_prior().normal()) for i in range(len(recordings))]
+    joint = np.sum([S for S, _ in own], 0) + np.diag(at.bounds.prior_std**-2.0)
     wider = std / np.sqrt(np.diag(positive_inverse(joint)))
     wider = np.maximum(wider, np.sqrt(max(variance_ratio, 1)))
     inverses = [positive_inverse(S) for S, _ in own]
@@ -80,7 +73,7 @@ def _random_effect(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """tau, p, standard deviation of the mean, and the estimates themselves."""
     with np.errstate(all="ignore"):
-        # What says less than the size of the parameter is no witness.
+        # Weight 0 for recordings whose standard error exceeds the parameter's size.
         w = np.where(std < np.maximum(np.abs(theta), 1e-300), std**-2.0, 0.0)
         count = np.count_nonzero(w, 0)
         total = w.sum(0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Bool
 
 from graftsim.identify.problem.whiteness import (
     LackOfFit,
@@ -15,9 +16,9 @@ from graftsim.identify.problem.whiteness import (
     judge_residuals,
     layout_of,
 )
+from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import QUANTILE, WeakDirection
-from graftsim.optim.arrowhead import NormalEquations, inverse, normal_equations, reduced
-from graftsim.optim.bounded import Bounded
+from graftsim.optim.arrowhead import NormalEquations, inverse, reduced
 
 # A direction known to no better than this share of the parameters' size is called weak.
 WEAK = 0.5
@@ -39,16 +40,9 @@ class Information(NamedTuple):
 
 
 def information(
-    r: np.ndarray,
-    J_t: np.ndarray,
-    J_l: np.ndarray,
-    theta: np.ndarray,
-    local: np.ndarray,
-    bounds: Bounded,
-    held: np.ndarray,
-    layouts: Sequence[Layout] = (),
+    at: Linearisation, held: Bool[np.ndarray, " p"], layouts: Sequence[Layout] = ()
 ) -> Information:
-    """Covariance of theta at a minimum, from residuals [w, m] and Jacobians [w, m, p], [w, m, s].
+    """Covariance of theta at a minimum.
 
     Where nothing speaks against the model, s^2 S^-1. Where residuals have a memory, or are larger
     than the noise, the widest of three: s^2 S^-1; that of residuals correlated as they were found
@@ -57,29 +51,26 @@ def information(
     `held` marks parameters on their bounds, which have no interval; `layouts` tells the channels of
     a row apart.
     """
-    n = normal_equations(r, J_t, J_l, theta, local, bounds)
-    p, s, w = len(theta), local.shape[-1], len(r)
+    r, J_t, J_l = at.r, at.J_t, at.J_l
+    n, p = at.normal(), len(at.theta)
     used = int(np.count_nonzero(np.abs(r) > 0))
-    freedom = max(used - int(np.count_nonzero(~held)) - s * w, 1)
+    freedom = max(used - int(np.count_nonzero(~held)) - at.local.size, 1)
     ratio = float(np.sum(r * r)) / freedom
     S, _ = reduced(n)
     # What has no effect at all is as unknown as what is held.
     free = ~held & (np.diag(n.A) > 0)
     covariance = np.full((p, p), np.nan)
-    unknown = LackOfFit("none", float(np.sqrt(ratio)), 1.0, ())
-
-    def without(why: str) -> Information:
+    if not np.isfinite(S).all() or not free.any():
+        why = "no parameter is free"
+        if not np.isfinite(S).all():
+            why = "derivatives overflow at the solution"
+        unknown = LackOfFit("none", float(np.sqrt(ratio)), 1.0, ())
         return Information(S, covariance, ratio, f"none: {why}", unknown)
-
-    if not np.isfinite(S).all():
-        return without("derivatives overflow at the solution")
-    if not free.any():
-        return without("no parameter is free")
     # In units of each parameter's own curvature, so that rounding respects the small ones.
     # Where initial states can do the same, what is left of a curvature is rounding.
     d = 1 / np.sqrt(np.maximum(np.diag(S), 1e-14 * np.diag(n.A))[free])
     inside = _unit_inverse(S[np.ix_(free, free)] * np.outer(d, d))
-    C_inv = inverse(n.C) if s else n.C
+    C_inv = inverse(n.C) if n.C.shape[-1] else n.C
     # A root of the hat matrix: what initial states take out of the residuals of their window.
     hat = J_l @ _root(C_inv)
     if len(d) <= FEW and used < MANY * len(d):
@@ -91,19 +82,25 @@ def information(
     cov, method = inside * max(ratio, 1.0), "Gauss-Newton"
     if lack.verdict != "none":
         P = _eliminated(J_t, J_l, n, C_inv)[..., free] * d
-        wide = np.diag(cov)
-        meat = _correlated(P, memories)
-        wide = np.maximum(wide, np.diag(inside @ meat @ inside))
-        method = "Gauss-Newton, of residuals with memory"
-        if w >= max(2 * len(d), 10):
-            cov = _sandwich(P, r, _root(inside))
-            wide = np.maximum(wide, np.diag(cov))
-            method = "sandwich, clustered by window"
-        grow = np.sqrt(wide / np.maximum(np.diag(cov), 1e-300))
-        cov = cov * np.outer(grow, grow)
+        cov, wide, method = _widest(cov, inside, P, r, memories)
         lack = replace(lack, widened=float(np.median(np.sqrt(wide / np.diag(inside)))))
     covariance[np.ix_(free, free)] = cov * np.outer(d, d)
     return Information(S, covariance, ratio, method, lack)
+
+
+def _widest(
+    cov: np.ndarray, inside: np.ndarray, P: np.ndarray, r: np.ndarray, memories: Sequence[Memory]
+) -> tuple[np.ndarray, np.ndarray, str]:
+    """The widest covariance of three, its variances, and its name; see `information`."""
+    wide = np.diag(cov)
+    wide = np.maximum(wide, np.diag(inside @ _correlated(P, memories) @ inside))
+    method = "Gauss-Newton, of residuals with memory"
+    if len(r) >= max(2 * len(cov), 10):
+        cov = _sandwich(P, r, _root(inside))
+        wide = np.maximum(wide, np.diag(cov))
+        method = "sandwich, clustered by window"
+    grow = np.sqrt(wide / np.maximum(np.diag(cov), 1e-300))
+    return cov * np.outer(grow, grow), wide, method
 
 
 def _eliminated(

@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 import zoo
 from graftsim import ModelError, ProblemError, RungeKutta4, Simulator
 from graftsim.dynamics.mechanism import prepare
-from graftsim.identify.problem.sensor import KINDS
-from graftsim.identify.problem.sensors import make_sensors, readings
+from graftsim.identify.sensors.sensor import KINDS
+from graftsim.identify.sensors.sensors import make_sensors, readings
 from graftsim.model.fuse import fuse
 
 H = 1e-3

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graftsim.identify.problem.sensor import Sensor
+from graftsim.identify.sensors.sensor import Sensor
 from graftsim.recordings.recording import Recording
 
 # A quantised or very clean signal still deserves a scale: this share of its spread.
