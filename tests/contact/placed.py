@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 
 import zoo
 from graftsim.contact.collision import Shape, collide
-from graftsim.model.contact_counts import KINDS, contacts
+from graftsim.model.contact_counts import contacts
+from graftsim.model.shapes import SHAPE_TYPES
 from graftsim.spatial import rotation
 
 # Corners of a mesh (no two faces coplanar) and of a polygon, about the origin.
@@ -24,7 +25,7 @@ CORNERS = {"mesh": MESH, "polygon": POLYGON}
 USED = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "polygon": 0, "mesh": 0}
 PAIRS = [
     pair
-    for pair in itertools.combinations_with_replacement(KINDS, 2)
+    for pair in itertools.combinations_with_replacement(SHAPE_TYPES, 2)
     if contacts(*pair, 8, 8) is not None
 ]
 # Those found by the search for any two convex shapes take long to compile: a few stand for all,

@@ -9,7 +9,8 @@ from placed import PAIRS, parametrize, shape
 
 from graftsim.contact.collision import collide
 from graftsim.errors import ModelError
-from graftsim.model.contact_counts import KINDS, MANY_CORNERS, contacts
+from graftsim.model.contact_counts import MANY_CORNERS, contacts
+from graftsim.model.shapes import SHAPE_TYPES
 
 
 @parametrize(also=[("box", "cylinder")])
@@ -24,7 +25,7 @@ def test_counts_and_types(pair):
 
 def test_pairs_that_do_not_touch():
     """Where the count is None there is no function, and the error says so."""
-    for pair in itertools.combinations_with_replacement(KINDS, 2):
+    for pair in itertools.combinations_with_replacement(SHAPE_TYPES, 2):
         if pair not in PAIRS:
             with pytest.raises(ModelError, match=r"There is no contact between"):
                 collide(*pair)

@@ -14,10 +14,11 @@ import zoo
 from graftsim import Builder, Simulator
 from graftsim.errors import GraftsimError, ModelError
 from graftsim.identify.results.result import Replay
+from graftsim.model.shapes import ELLIPSOID
 from graftsim.viewer import replay_html, replay_page
 from graftsim.viewer.motion import bounds, frames, motion, quaternions
 from graftsim.viewer.parts import floats, parts, planes
-from graftsim.viewer.shapes import box, capsule, cylinder, ellipsoid, hull, sphere
+from graftsim.viewer.shapes import box, capsule, cylinder, hull, solid, sphere
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -50,7 +51,7 @@ def recording(data: str) -> dict:
         (sphere(0.5), 4 / 3 * np.pi * 0.125),
         (capsule(0.1, 0.3), np.pi * 0.01 * (0.6 + 0.4 / 3)),
         (cylinder(0.2, 0.5), np.pi * 0.04),
-        (ellipsoid(np.array([0.1, 0.2, 0.3])), 4 / 3 * np.pi * 0.006),
+        (solid(ELLIPSOID, np.array([0.1, 0.2, 0.3]), np.zeros((0, 3))), 4 / 3 * np.pi * 0.006),
         (box(np.array([0.1, 0.2, 0.3])), 0.048),
         (
             hull(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.1, 0.1, 0.1]], float)),
@@ -115,10 +116,11 @@ def test_every_kind_of_shape_is_drawn_and_bare_links_get_bones():
         builder.geom(kind, size, "base")
     points = np.random.default_rng(0).normal(size=(12, 3))
     builder.geom("mesh", 1, "base", vertices=points).geom("plane", 1)
+    builder.geom("polygon", 1, "base", vertices=np.array([[0, 0], [0.1, 0], [0, 0.1]]))
     builder.link("arm", "base", origin=(0, 0, 0.5), mass=0.1, com=(0, 0, 0.3), inertia=0.01)
     model = builder.build()
     drawn = parts(model)
-    assert sum(p.link == 0 for p in drawn) == 6
+    assert sum(p.link == 0 for p in drawn) == 7
     assert {p.name for p in drawn if p.link == 1} == {"arm bone 0", "arm joint", "arm mass"}
     assert len(planes(model)) == 1 and floats(model) and not floats(zoo.double_pendulum())
     assert replay_page(model, [swing(model, 0.1)]).scenes

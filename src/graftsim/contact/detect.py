@@ -17,6 +17,7 @@ from graftsim.model.catalogue import labels
 from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.model.pairs import contact_counts
+from graftsim.model.shape_type import ShapeType
 from graftsim.spatial import rotation
 from graftsim.spatial.transform import Transform, rotate
 
@@ -94,12 +95,12 @@ def _shapes(model: Model, X_0: Transform) -> list[Shape]:
     return out
 
 
-def _alike(model: Model) -> dict[tuple[str, str, int, int], list[int]]:
+def _alike(model: Model) -> dict[tuple[ShapeType, ShapeType, int, int], list[int]]:
     """Pairs by the kinds of their shapes and the number of their corners."""
-    groups: dict[tuple[str, str, int, int], list[int]] = {}
+    groups: dict[tuple[ShapeType, ShapeType, int, int], list[int]] = {}
     g = model.geom
     for k, (i, j) in enumerate(model.pair.geoms):
-        key = (g.kinds[i], g.kinds[j], len(g.vertices[i]), len(g.vertices[j]))
+        key = (g.types[i], g.types[j], len(g.vertices[i]), len(g.vertices[j]))
         groups.setdefault(key, []).append(k)
     return groups
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.contact.collision.arithmetic import clip, positive
 from graftsim.contact.timing import touching
 from graftsim.seldom import seldom
 from graftsim.solvers.normal import press
+from graftsim.spatial.arithmetic import clip, positive
 
 
 def push_out(

@@ -24,8 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from graftsim.contact.collision.arithmetic import positive
 from graftsim.spatial import safe
+from graftsim.spatial.arithmetic import positive
 
 # A velocity (m/s) that nothing reaches.
 _FAR = 1e9

@@ -6,16 +6,20 @@ from graftsim.model.fuse import fuse
 from graftsim.model.joint_type import AdditiveJoint, Coordinate, Freedom, JointType
 from graftsim.model.model import Model
 from graftsim.model.pairs import keep_pairs
+from graftsim.model.shape_type import Convex, ShapeType, Smooth
 from graftsim.model.state import State
 
 __all__ = [
     "PARAMETERS",
     "AdditiveJoint",
     "Builder",
+    "Convex",
     "Coordinate",
     "Freedom",
     "JointType",
     "Model",
+    "ShapeType",
+    "Smooth",
     "State",
     "fuse",
     "keep_pairs",

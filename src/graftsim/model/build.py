@@ -15,7 +15,6 @@ import numpy as np
 
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks, pairs as touching
-from graftsim.model.contact_counts import SIZES
 from graftsim.model.freeze import WORLD, Declared, Frozen, Link
 from graftsim.model.joint_type import JointType
 from graftsim.model.joints import JOINT_TYPES
@@ -27,6 +26,8 @@ from graftsim.model.numbers import (
     actuator_numbers,
     link_numbers,
 )
+from graftsim.model.shape_type import ShapeType
+from graftsim.model.shapes import SHAPE_TYPES, shape_type
 from graftsim.precision import resolve_dtype
 
 ACTUATOR_KINDS = ("torque", "position", "velocity")
@@ -103,7 +104,7 @@ class Builder:
 
     def geom(
         self,
-        kind: str,
+        kind: str | ShapeType,
         size: Vector | float,
         link: str = WORLD,
         position: Vector = (0.0, 0.0, 0.0),
@@ -126,15 +127,17 @@ class Builder:
         friction_velocity (m/s), restitution, stiffness (N/m^n), dissipation (s/m), cfm (1/kg) of
         the pairs that it will belong to.
         """
-        name = name or f"{link}/{kind}{len(self._declared.geoms)}"
+        if isinstance(kind, str) and kind not in SHAPE_TYPES:
+            what = f"Shape '{name or link}': kind '{kind}'."
+            raise ModelError(f"{what} {suggest(kind, SHAPE_TYPES)}")
+        kind = shape_type(kind)
+        name = name or f"{link}/{kind.name}{len(self._declared.geoms)}"
         self._new(name, self._declared.geoms, "Shape")
-        if kind not in SIZES:
-            raise ModelError(f"Shape '{name}': kind '{kind}'. {suggest(kind, SIZES)}")
-        needs = SIZES[kind]
+        needs = len(kind.sizes)
         given = np.atleast_1d(np.asarray(size, float))[:needs]
         if len(given) < needs or np.any(given <= 0):
-            raise ModelError(f"Shape '{name}': a {kind} needs {needs} positive sizes: {size}")
-        if (kind in ("mesh", "polygon")) != (vertices is not None):
+            raise ModelError(f"Shape '{name}': a {kind.name} needs {needs} positive sizes: {size}")
+        if bool(kind.corners) != (vertices is not None):
             raise ModelError(f"Shape '{name}': vertices belong to meshes and polygons only.")
         self._declared.geoms[name] = {
             "kind": kind,
@@ -220,16 +223,15 @@ def _joint_type(joint: str | JointType, link: str) -> JointType:
     return JOINT_TYPES[joint]
 
 
-def _corners(vertices: Any, kind: str, name: str) -> np.ndarray:
+def _corners(vertices: Any, kind: ShapeType, name: str) -> np.ndarray:
     """[n, 3]; those of a polygon lie at z = 0."""
-    out = np.asarray(vertices, float)
-    width = 2 if kind == "polygon" else 3
+    out, width = np.asarray(vertices, float), kind.corners
     if out.ndim != 2 or out.shape[1] != width or len(out) < width + 1:
         raise ModelError(
-            f"Shape '{name}': vertices of a {kind} have shape [n, {width}], n > {width}; "
+            f"Shape '{name}': vertices of a {kind.name} have shape [n, {width}], n > {width}; "
             f"got {out.shape}."
         )
-    if kind == "mesh":
+    if width == 3:
         return out
     edge, following = np.roll(out, -1, 0) - out, np.roll(out, -2, 0) - np.roll(out, -1, 0)
     if np.any(edge[:, 0] * following[:, 1] - edge[:, 1] * following[:, 0] <= 0):

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from graftsim.model.contact_counts import SIZES
 from graftsim.model.model import Model
 from graftsim.model.pairs import SURFACE
 
@@ -92,14 +91,14 @@ def _shapes(model: Model) -> list[dict[str, Any]]:
     return [
         {
             "name": g.names[k],
-            "kind": kind,
+            "kind": kind.name,
             "link": owner[g.link[k]],
-            "size": _plain(g.size[k][: SIZES[kind]]),
+            "size": _plain(g.size[k][: len(kind.sizes)]),
             "position": _plain(g.position[k]),
             "rotation": _plain(g.rotation[k]),
             "corners": len(g.vertices[k]),
         }
-        for k, kind in enumerate(g.kinds)
+        for k, kind in enumerate(g.types)
     ]
 
 

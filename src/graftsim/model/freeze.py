@@ -82,7 +82,7 @@ class Frozen:
         """Shapes."""
         geoms = self.declared.geoms
         return Geoms(
-            kinds=tuple(g["kind"] for g in geoms.values()),
+            types=tuple(g["kind"] for g in geoms.values()),
             size=self._column([g["size"] for g in geoms.values()], len(geoms), 3),
             vertices=tuple(jnp.asarray(g["vertices"], self.dtype) for g in geoms.values()),
             **self._placed(geoms, "Shape"),
@@ -138,7 +138,8 @@ class Frozen:
             **{k: self._column([s[k] for s in surfaces], len(found)) for k in touching.SURFACE},
         )
         return pairs, touching.cannot_touch(
-            (geoms[i]["kind"], geoms[j]["kind"], f"{names[i]}/{names[j]}") for i, j in skipped
+            (geoms[i]["kind"].name, geoms[j]["kind"].name, f"{names[i]}/{names[j]}")
+            for i, j in skipped
         )
 
     def _stated_pairs(
@@ -148,7 +149,7 @@ class Frozen:
         for (a, b), numbers in self.declared.pairs.items():
             i, j = names.index(a), names.index(b)
             if not touching.count(geoms, i, j):
-                kinds = f"{geoms[i]['kind']} and {geoms[j]['kind']}"
+                kinds = f"{geoms[i]['kind'].name} and {geoms[j]['kind'].name}"
                 raise ModelError(f"Pair '{a}', '{b}': no contact between {kinds}.")
             stated[touching.ordered(geoms, i, j)] = numbers
         return stated

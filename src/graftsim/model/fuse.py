@@ -137,7 +137,7 @@ def _geoms(model: Model, place: dict[int, _Place]) -> Geoms:
     link, position, quat = _carry(place, geom)
     return Geoms(
         names=geom.names,
-        kinds=geom.kinds,
+        types=geom.types,
         link=link,
         size=geom.size,
         position=position,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from graftsim.model.shape_type import ShapeType
 from graftsim.model.tree import Tree
 
 
@@ -72,12 +73,17 @@ class Geoms(eqx.Module):
     """Shapes attached to links (link -1: the world). Sizes after MuJoCo: see `Builder.geom`."""
 
     names: tuple[str, ...] = eqx.field(static=True)
-    kinds: tuple[str, ...] = eqx.field(static=True)
+    types: tuple[ShapeType, ...] = eqx.field(static=True)
     link: tuple[int, ...] = eqx.field(static=True)
     size: Float[Array, "ng 3"]
     position: Float[Array, "ng 3"]
     rotation: Float[Array, "ng 4"]
     vertices: tuple[Float[Array, "n 3"], ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Name of the type of each shape."""
+        return tuple(t.name for t in self.types)
 
 
 class Pairs(eqx.Module):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graftsim.errors import ModelError, suggest
-from graftsim.model.contact_counts import KINDS, contacts
+from graftsim.model.contact_counts import contacts
+from graftsim.model.shapes import rank
 from graftsim.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def candidates(
 
 def ordered(geoms: list[dict[str, Any]], i: int, j: int) -> tuple[int, int]:
     """Two shapes in the order that collision functions take them in."""
-    return (i, j) if KINDS.index(geoms[i]["kind"]) <= KINDS.index(geoms[j]["kind"]) else (j, i)
+    return (i, j) if rank(geoms[i]["kind"]) <= rank(geoms[j]["kind"]) else (j, i)
 
 
 def count(geoms: list[dict[str, Any]], i: int, j: int) -> int | None:
@@ -123,7 +124,7 @@ def contact_counts(model: Model) -> tuple[int, ...]:
     """Number of candidate contacts of each pair."""
     g = model.geom
     return tuple(
-        contacts(g.kinds[i], g.kinds[j], len(g.vertices[i]), len(g.vertices[j])) or 0
+        contacts(g.types[i], g.types[j], len(g.vertices[i]), len(g.vertices[j])) or 0
         for i, j in model.pair.geoms
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from graftsim.viewer.replay import ReplayPage
+from graftsim.viewer.libraries import template
 
 HERE = Path(__file__).parent
 
@@ -14,13 +16,11 @@ def player_script() -> str:
     return (HERE / "player.js").read_text(encoding="utf-8")
 
 
-def render(page: ReplayPage, title: str) -> str:
-    """A whole page of HTML for the recordings."""
-    from graftsim.viewer.libraries import template
-
+def render(title: str, scenes: Sequence[Any], data: str) -> str:
+    """A whole page of HTML for scenes and their recordings, JSON for a script element."""
     return template(HERE, "replay.html").render(
         title=title,
-        scenes=page.scenes,
-        data=page.as_json(),
+        scenes=scenes,
+        data=data,
         script=player_script(),
     )

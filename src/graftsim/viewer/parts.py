@@ -8,6 +8,7 @@ import numpy as np
 
 from graftsim.model.joint_type import JointType
 from graftsim.model.model import Model
+from graftsim.model.shapes import PLANE
 from graftsim.viewer import shapes
 from graftsim.viewer.shapes import Mesh
 
@@ -58,7 +59,7 @@ def colour(link: int) -> tuple[int, int, int]:
 def parts(model: Model) -> list[Part]:
     """Every shape of a model, and bones for links without a shape."""
     found = []
-    for i, kind in enumerate(model.geom.kinds):
+    for i, kind in enumerate(model.geom.types):
         mesh = shapes.solid(
             kind, np.asarray(model.geom.size[i]), np.asarray(model.geom.vertices[i])
         )
@@ -73,11 +74,11 @@ def parts(model: Model) -> list[Part]:
 
 def planes(model: Model) -> list[Plane]:
     """Planes that are fixed to the world."""
-    rows = zip(model.geom.kinds, model.geom.link, strict=True)
+    rows = zip(model.geom.types, model.geom.link, strict=True)
     return [
         Plane(np.asarray(model.geom.position[i]), _unit(model.geom.rotation[i]))
         for i, (kind, link) in enumerate(rows)
-        if kind == "plane" and link < 0
+        if kind == PLANE and link < 0
     ]
 
 

@@ -22,6 +22,7 @@ from graftsim.model.model import Model
 from graftsim.viewer.files import write_atomically
 from graftsim.viewer.libraries import require
 from graftsim.viewer.motion import FPS, MAX_FRAMES
+from graftsim.viewer.page import render
 
 START = '<script>window.__VISER_EMBED_DATA__="'
 END = "</script>"
@@ -108,10 +109,8 @@ def replay_html(
     without a shape are drawn as bones. Written to `path` too, if one is given. Raises: see
     `replay_page`; OSError when the file cannot be written.
     """
-    from graftsim.viewer.page import render
-
     page = replay_page(model, replays, fps=fps, max_frames=max_frames)
-    html = render(page, title or f"{model.name}: replay")
+    html = render(title or f"{model.name}: replay", page.scenes, page.as_json())
     if path is not None:
         write_atomically(path, html)
     return html

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+
+from graftsim.model.shape_type import Convex, ShapeType
+from graftsim.model.shapes import BOX, CAPSULE, CYLINDER, MESH, POLYGON, SPHERE
 
 SEGMENTS = 28
 
@@ -62,12 +68,6 @@ def cylinder(radius: float, half: float) -> Mesh:
     return revolve(np.array([[0, -h], [r, -h], [r, -h], [r, h], [r, h], [0, h]]))
 
 
-def ellipsoid(axes: np.ndarray) -> Mesh:
-    """An ellipsoid with the given semi-axes."""
-    ball = sphere(1.0)
-    return ball._replace(vertices=ball.vertices * np.asarray(axes, float))
-
-
 def box(half: np.ndarray) -> Mesh:
     """A box with the given half sides."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
@@ -89,17 +89,37 @@ def hull(points: np.ndarray) -> Mesh:
     return Mesh(points[used], faces.reshape(-1, 3), True)
 
 
-def solid(kind: str, size: np.ndarray, vertices: np.ndarray) -> Mesh | None:
-    """Mesh of a model's shape by its kind and size (see `Builder.geom`); None for a plane."""
+def solid(kind: ShapeType, size: np.ndarray, vertices: np.ndarray) -> Mesh | None:
+    """Mesh of a model's shape by its type and size (see `Builder.geom`); None for a plane."""
     s = np.asarray(size, float)
-    if kind == "plane":
-        return None
-    if kind == "mesh":
+    if kind == MESH:
         return hull(vertices)
-    if kind == "box":
+    if kind == POLYGON:
+        return hull(np.concatenate([vertices + np.array([0, 0, z]) for z in (-_THIN, _THIN)]))
+    if kind in _REVOLVED:
+        return _REVOLVED[kind](*s[: len(kind.sizes)])
+    if kind == BOX:
         return box(s)
-    if kind == "ellipsoid":
-        return ellipsoid(s)
-    return {"sphere": sphere, "capsule": capsule, "cylinder": cylinder}[kind](
-        *s[: 1 if kind == "sphere" else 2]
-    )
+    return _from_support(kind, s) if isinstance(kind, Convex) else None
+
+
+def _from_support(kind: Convex, size: np.ndarray) -> Mesh:
+    """A convex solid by its farthest points along directions that are even for an ellipsoid."""
+    ball, own, none = sphere(1.0), jnp.asarray(size), jnp.zeros((0, 3))
+
+    def point(n: jax.Array) -> jax.Array:
+        n = n / jnp.sqrt(jnp.sum(n * n))
+        return kind.farthest(own, none, n, kind.mark(none, n)) + kind.radius(own) * n
+
+    extent = jnp.diag(jax.vmap(point)(jnp.eye(3)))
+    points = jax.vmap(point)(jnp.asarray(ball.vertices) / extent)
+    return ball._replace(vertices=np.asarray(points, float))
+
+
+# Half the thickness (m) that a polygon is drawn with.
+_THIN = 1e-3
+_REVOLVED: dict[ShapeType, Callable[..., Mesh]] = {
+    SPHERE: sphere,
+    CAPSULE: capsule,
+    CYLINDER: cylinder,
+}

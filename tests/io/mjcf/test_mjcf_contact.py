@@ -10,6 +10,7 @@ from graftsim.io.mjcf import contact
 from graftsim.io.mjcf.contact import matched
 from graftsim.io.write import write_mjcf
 from graftsim.model import Builder, pairs
+from graftsim.model.shapes import SPHERE
 
 
 def put(tmp_path, body, *, contact="", option=""):
@@ -162,7 +163,7 @@ def test_kinds_without_collision_function(tmp_path, monkeypatch):
     """They are named in a note; the rest is read."""
     kinds = ("box", "cylinder", "ellipsoid", "sphere")
     for module in (contact, pairs):
-        monkeypatch.setattr(module, "contacts", lambda a, b, *_: 1 if "sphere" in (a, b) else None)
+        monkeypatch.setattr(module, "contacts", lambda a, b, *_: 1 if SPHERE in (a, b) else None)
     body = "".join(
         f"<body><freejoint/><geom name='{k}' type='{k}' size='.1 .1 .1'/></body>" for k in kinds
     )

@@ -8,6 +8,7 @@ from graftsim.errors import FileError
 from graftsim.io.load import load
 from graftsim.io.write import write_mjcf, write_urdf
 from graftsim.model import Builder
+from graftsim.model.shapes import BOX, CYLINDER
 
 
 def ball(name, extra="", body=BODY):
@@ -125,7 +126,7 @@ def test_wrong_surfaces(tmp_path):
 
 def test_kinds_without_collision_function(tmp_path, monkeypatch):
     """Named in a note."""
-    none = {"box", "cylinder"}
+    none = {BOX, CYLINDER}
     monkeypatch.setattr(
         "graftsim.model.pairs.contacts", lambda a, b, *_: None if {a, b} == none else 1
     )

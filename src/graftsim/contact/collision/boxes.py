@@ -16,7 +16,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.collision import distances, segments
-from graftsim.contact.collision.arithmetic import (
+from graftsim.contact.collision.planes import CORNERS
+from graftsim.contact.collision.shapes import ABSENT, Points, Shape, join, one
+from graftsim.contact.collision.spheres import surface
+from graftsim.spatial.arithmetic import (
     Scalar,
     between,
     clip,
@@ -30,9 +33,6 @@ from graftsim.contact.collision.arithmetic import (
     to_world,
     top,
 )
-from graftsim.contact.collision.planes import CORNERS
-from graftsim.contact.collision.shapes import ABSENT, Points, Shape, join, one
-from graftsim.contact.collision.spheres import surface
 from graftsim.spatial.rotation import cross
 
 # A stack should keep its four corners: an edge must be this part of the gap or overlap, and of

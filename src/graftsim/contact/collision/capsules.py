@@ -14,7 +14,10 @@ import jax
 import jax.numpy as jnp
 
 from graftsim.contact.collision import distances, segments
-from graftsim.contact.collision.arithmetic import (
+from graftsim.contact.collision.distances import Distance
+from graftsim.contact.collision.shapes import ABSENT, Points, Shape
+from graftsim.contact.collision.spheres import balls, surface
+from graftsim.spatial.arithmetic import (
     Scalar,
     Vector,
     absolute,
@@ -26,9 +29,6 @@ from graftsim.contact.collision.arithmetic import (
     to_shape,
     top,
 )
-from graftsim.contact.collision.distances import Distance
-from graftsim.contact.collision.shapes import ABSENT, Points, Shape
-from graftsim.contact.collision.spheres import balls, surface
 from graftsim.spatial.rotation import cross
 
 # Sine of the angle below which two capsules are held in two places.

@@ -29,7 +29,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.collision import gjk
-from graftsim.contact.collision.arithmetic import (
+from graftsim.contact.collision.shapes import Points, Shape, one
+from graftsim.contact.collision.supports import farthest, mark, radius
+from graftsim.model.shape_type import Convex
+from graftsim.spatial.arithmetic import (
     Scalar,
     Vector,
     direction,
@@ -39,11 +42,9 @@ from graftsim.contact.collision.arithmetic import (
     sign,
     top,
 )
-from graftsim.contact.collision.shapes import Points, Shape, one
-from graftsim.contact.collision.supports import farthest, mark, radius
 from graftsim.spatial.rotation import cross
 
-Kinds = tuple[str, str]
+Kinds = tuple[Convex, Convex]
 
 # Newton steps after the search; the largest turn (rad) of one.
 _STEPS, _TURN = 5, 0.3
@@ -234,7 +235,7 @@ def contact(n: Vector, x_a: Vector, x_b: Vector, r_a: Scalar, r_b: Scalar) -> Po
     return one(dot(n, x_a - x_b) + r_a + r_b, position, n)
 
 
-def single(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
+def single(kind_a: Convex, kind_b: Convex) -> Callable[[Shape, Shape], Points]:
     """One contact, for shapes of which one is round."""
 
     def collide(a: Shape, b: Shape) -> Points:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.contact.collision.arithmetic import (
+from graftsim.spatial.arithmetic import (
     Scalar,
     Vector,
     absolute,

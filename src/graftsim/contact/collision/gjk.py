@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from graftsim.contact.collision.arithmetic import Scalar, Vector, clip, direction, dot, pick, top
+from graftsim.spatial.arithmetic import Scalar, Vector, clip, direction, dot, pick, top
 
 # Point of M farthest along a direction, and numbers that mark it.
 Marks = Float[Array, " m"]

@@ -14,7 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.contact.collision.arithmetic import (
+from graftsim.contact.collision.convex import Kinds, Meeting, contact, meet, support, touching
+from graftsim.contact.collision.shapes import ABSENT, Points, Shape, join
+from graftsim.contact.collision.supports import farthest, moved_to, radius
+from graftsim.model.shape_type import Convex
+from graftsim.spatial.arithmetic import (
     Matrix,
     Scalar,
     Vector,
@@ -23,9 +27,6 @@ from graftsim.contact.collision.arithmetic import (
     to_shape,
     to_world,
 )
-from graftsim.contact.collision.convex import Kinds, Meeting, contact, meet, support, touching
-from graftsim.contact.collision.shapes import ABSENT, Points, Shape, join
-from graftsim.contact.collision.supports import farthest, moved_to, radius
 from graftsim.spatial.rotation import about_axis, cross
 
 # Angle (rad) of the tilt: shapes that are parallel but for less lie on each other.
@@ -38,7 +39,7 @@ _DISTINCT, _SAME = 4.0, 1e-12
 _OBLIQUE = (0.45, 0.79, 0.42)
 
 
-def several(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
+def several(kind_a: Convex, kind_b: Convex) -> Callable[[Shape, Shape], Points]:
     """Five candidates: four ends, and the contact itself.
 
     The contact stands for an end that coincides with it, and exists besides them if it is deeper.
@@ -68,7 +69,7 @@ def several(kind_a: str, kind_b: str) -> Callable[[Shape, Shape], Points]:
 def _untilted(kinds: Kinds, a: Shape, b: Shape, n: Vector, Q: Matrix, found: Meeting) -> Points:
     """The contact along n between the pieces of surface that met when `a` was turned by Q."""
 
-    def points(kind: str, shape: Shape, n: Vector, seen: Vector, marks: Float[Array, "3 3"]):
+    def points(kind: Convex, shape: Shape, n: Vector, seen: Vector, marks: Float[Array, "3 3"]):
         there = jax.vmap(lambda m: farthest(kind, shape, n, moved_to(kind, shape, seen, m)))
         return there(marks)
 

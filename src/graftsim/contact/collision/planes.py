@@ -7,15 +7,18 @@ lies half that depth above it. Of curved shapes the lowest points are taken, of 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.contact.collision.arithmetic import dot, to_shape, to_world
 from graftsim.contact.collision.shapes import ABSENT, Points, Shape, one
+from graftsim.contact.collision.supports import farthest, mark
 from graftsim.model.contact_counts import FEW_CORNERS, MANY_CORNERS
+from graftsim.model.shape_type import Convex
+from graftsim.spatial.arithmetic import dot, to_shape, to_world
 
 # Corners of a box, by the signs of x, y, z: ---, --+, ..., +++.
 CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
@@ -77,6 +80,17 @@ def ellipsoid(plane: Shape, other: Shape) -> Points:
     m = -other.size * to_shape(other.R, plane.R[:, 2])
     lowest = other.size * m / jnp.sqrt(dot(m, m))
     return _under(plane, (other.p + to_world(other.R, lowest))[None])
+
+
+def support(kind: Convex) -> Callable[[Shape, Shape], Points]:
+    """The point of a convex shape that is farthest below the plane."""
+
+    def collide(plane: Shape, other: Shape) -> Points:
+        n = plane.R[:, 2]
+        lowest = farthest(kind, other, -n, mark(kind, other, -n)) - kind.radius(other.size) * n
+        return _under(plane, lowest[None])
+
+    return collide
 
 
 def corners(plane: Shape, other: Shape) -> Points:

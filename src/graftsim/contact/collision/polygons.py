@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from graftsim.contact.collision.arithmetic import (
+from graftsim.contact.collision.shapes import ABSENT, Points, Shape, one
+from graftsim.spatial.arithmetic import (
     Scalar,
     clip,
     direction,
@@ -22,7 +23,6 @@ from graftsim.contact.collision.arithmetic import (
     to_world,
     top,
 )
-from graftsim.contact.collision.shapes import ABSENT, Points, Shape, one
 
 Planar = Float[Array, "*b 2"]
 Corners = Float[Array, "n 2"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.contact.collision.arithmetic import Scalar, Vector, clip, dot, pick, top
+from graftsim.spatial.arithmetic import Scalar, Vector, clip, dot, pick, top
 
 # Square of the sine below which two lines count as parallel.
 _PARALLEL = 1e-12

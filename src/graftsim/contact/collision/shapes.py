@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.contact.collision.arithmetic import Scalar, Vector
+from graftsim.spatial.arithmetic import Scalar, Vector
 
 # Depth (m) of a candidate that does not exist in the present configuration.
 ABSENT = -1e3

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graftsim.contact.collision import distances
-from graftsim.contact.collision.arithmetic import (
+from graftsim.contact.collision.distances import Distance
+from graftsim.contact.collision.shapes import Points, Shape, one
+from graftsim.spatial.arithmetic import (
     Scalar,
     Vector,
     clip,
@@ -19,8 +21,6 @@ from graftsim.contact.collision.arithmetic import (
     to_shape,
     to_world,
 )
-from graftsim.contact.collision.distances import Distance
-from graftsim.contact.collision.shapes import Points, Shape, one
 
 
 def balls(

@@ -8,61 +8,70 @@ from graftsim.contact.collision import boxes, capsules, convex, lying, planes, p
 from graftsim.contact.collision.shapes import Points, Shape
 from graftsim.errors import ModelError
 from graftsim.model.contact_counts import contacts
+from graftsim.model.shape_type import Convex, ShapeType
+from graftsim.model.shapes import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    ELLIPSOID,
+    MESH,
+    PLANE,
+    POLYGON,
+    SPHERE,
+    shape_type,
+)
 
 Collision = Callable[[Shape, Shape], Points]
 
-# Shapes without a function of their own: those that touch in one point, and those that may lie on
-# each other.
-_ROUND = (
-    ("sphere", "mesh"),
-    ("box", "ellipsoid"),
-    ("cylinder", "ellipsoid"),
-    ("ellipsoid", "ellipsoid"),
-    ("ellipsoid", "mesh"),
-)
+# Shapes without a function of their own that may lie on each other.
 _FLAT = (
-    ("capsule", "mesh"),
-    ("box", "cylinder"),
-    ("box", "mesh"),
-    ("cylinder", "cylinder"),
-    ("cylinder", "mesh"),
-    ("mesh", "mesh"),
+    (CAPSULE, MESH),
+    (BOX, CYLINDER),
+    (BOX, MESH),
+    (CYLINDER, CYLINDER),
+    (CYLINDER, MESH),
+    (MESH, MESH),
 )
-_PAIRS: dict[tuple[str, str], Collision] = {
-    ("plane", "sphere"): planes.sphere,
-    ("plane", "capsule"): planes.capsule,
-    ("plane", "box"): planes.box,
-    ("plane", "cylinder"): planes.cylinder,
-    ("plane", "ellipsoid"): planes.ellipsoid,
-    ("plane", "polygon"): planes.corners,
-    ("plane", "mesh"): planes.corners,
-    ("sphere", "sphere"): spheres.sphere,
-    ("sphere", "capsule"): spheres.capsule,
-    ("sphere", "box"): spheres.box,
-    ("sphere", "cylinder"): spheres.cylinder,
-    ("sphere", "ellipsoid"): spheres.ellipsoid,
-    ("sphere", "polygon"): polygons.sphere,
-    ("capsule", "capsule"): capsules.capsule,
-    ("capsule", "box"): capsules.box,
-    ("capsule", "cylinder"): capsules.cylinder,
-    ("capsule", "ellipsoid"): capsules.ellipsoid,
-    ("box", "box"): boxes.box,
-    ("polygon", "polygon"): polygons.polygon,
-    **{pair: convex.single(*pair) for pair in _ROUND},
+_PAIRS: dict[tuple[ShapeType, ShapeType], Collision] = {
+    (PLANE, SPHERE): planes.sphere,
+    (PLANE, CAPSULE): planes.capsule,
+    (PLANE, BOX): planes.box,
+    (PLANE, CYLINDER): planes.cylinder,
+    (PLANE, ELLIPSOID): planes.ellipsoid,
+    (PLANE, POLYGON): planes.corners,
+    (PLANE, MESH): planes.corners,
+    (SPHERE, SPHERE): spheres.sphere,
+    (SPHERE, CAPSULE): spheres.capsule,
+    (SPHERE, BOX): spheres.box,
+    (SPHERE, CYLINDER): spheres.cylinder,
+    (SPHERE, ELLIPSOID): spheres.ellipsoid,
+    (SPHERE, POLYGON): polygons.sphere,
+    (CAPSULE, CAPSULE): capsules.capsule,
+    (CAPSULE, BOX): capsules.box,
+    (CAPSULE, CYLINDER): capsules.cylinder,
+    (CAPSULE, ELLIPSOID): capsules.ellipsoid,
+    (BOX, BOX): boxes.box,
+    (POLYGON, POLYGON): polygons.polygon,
     **{pair: lying.several(*pair) for pair in _FLAT},
 }
 
 
-def collide(kind_a: str, kind_b: str) -> Collision:
-    """Function (first shape, second shape) -> candidate contacts, for kinds in the order of KINDS.
+def collide(a: str | ShapeType, b: str | ShapeType) -> Collision:
+    """Function (first shape, second shape) -> candidate contacts, for types in canonical order.
 
-    Raises ModelError for kinds that cannot touch, or come in the other order.
+    Pairs that are not in the table touch in one point, if the farthest point of both is known.
+    Raises ModelError for types that cannot touch, or come in the other order.
     """
-    if (kind_a, kind_b) not in _PAIRS:
-        contacts(kind_a, kind_b)  # raises for a kind that does not exist
+    first, second = shape_type(a), shape_type(b)
+    if (first, second) in _PAIRS:
+        return _PAIRS[first, second]
+    if (second, first) in _PAIRS:
         raise ModelError(
-            f"There is no contact between {kind_a} and {kind_b}."
-            if (kind_b, kind_a) not in _PAIRS
-            else f"The first shape of this pair is the {kind_b}, the second the {kind_a}."
+            f"The first shape of this pair is the {second.name}, the second the {first.name}."
         )
-    return _PAIRS[kind_a, kind_b]
+    if isinstance(second, Convex) and contacts(first, second) is not None:
+        if isinstance(first, Convex):
+            return convex.single(first, second)
+        if first == PLANE:
+            return planes.support(second)
+    raise ModelError(f"There is no contact between {first.name} and {second.name}.")

@@ -44,6 +44,8 @@ PARAMETER_TERMS = {
     "joint.stribeck": ("qd", "stribeck"),
     "joint.stiffness": ("q", "linear"),
 }
+# Windows held out, at least.
+FEWEST = 4
 # Networks are to be compared here, not polished.
 SOLVER = LevenbergMarquardt(iterations=30, cost_tolerance=1e-5)
 
@@ -79,20 +81,16 @@ def discover(
     options = {"growth": (0.2, 1.0)} | options
     quest = _Quest(simulator, recordings, free, options, targets, network, seed, progress)
     problem = quest.posed(blueprint, tuple(targets))
-    if not problem.heldout:
-        raise ProblemError("Discovery needs recordings that are held out, to judge by.")
-    if len(problem.heldout_windows()) < 4:
-        raise ProblemError(
-            f"Windows held out: {len(problem.heldout_windows())}, too few to tell an improvement "
-            "from chance. Hold out more, or choose a shorter horizon."
-        )
+    _check_heldout(problem)
     criteria = criteria or Criteria()
     progress(f"screening {len(problem.parameters.groups)} pairs of variable and input")
     found = screen(
         problem, criteria, progress, lambda g: f"{targets[g.graft]}[{g.row}] by {g.input}"
     )
-    start = found.held.cost(problem.parameters.start)
-    costs = {"start": typical(start), "physics": typical(found.cost_before)}
+    costs = {
+        "start": typical(found.held.cost(problem.parameters.start)),
+        "physics": typical(found.cost_before),
+    }
     facts: dict[str, Any] = {
         "noise": float(np.exp(np.mean(np.log(np.maximum(found.held.samples, 1) / 2)))),
         "steps": found.steps,
@@ -118,6 +116,18 @@ def discover(
     return Discovery(
         findings, learned.result, costs, formula=problem.setup_at(formula.theta).simulator, **facts
     )
+
+
+def _check_heldout(problem: Problem) -> None:
+    """ProblemError: too little is held out to judge by."""
+    if not problem.heldout:
+        raise ProblemError("Discovery needs recordings that are held out, to judge by.")
+    count = len(problem.heldout_windows())
+    if count < FEWEST:
+        raise ProblemError(
+            f"Windows held out: {count}, too few to tell an improvement from chance. Hold out "
+            "more, or choose a shorter horizon."
+        )
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
 from graftsim.model.contact_counts import contacts
 from graftsim.model.pairs import cannot_touch
+from graftsim.model.shape_type import ShapeType
 
 SOFT = (
     "contact: friction is read. solref, solimp, margin and gap are not: what gives way here are "
@@ -31,7 +32,7 @@ def add_pairs(
     builder: Builder,
     mujoco: Any,
     mj: Any,
-    shapes: dict[int, tuple[str, str]],
+    shapes: dict[int, tuple[ShapeType, str]],
     self_collision: bool,
     notes: Notes,
 ) -> None:
@@ -47,7 +48,7 @@ def add_pairs(
     for (i, j), friction in sorted(pairs.items(), key=lambda item: item[0][::-1]):
         (kind_a, a), (kind_b, b) = shapes[i], shapes[j]
         if contacts(kind_a, kind_b, 1, 1) is None:
-            cannot.append((kind_a, kind_b, f"{a}/{b}"))
+            cannot.append((kind_a.name, kind_b.name, f"{a}/{b}"))
         else:
             builder.pair(a, b, friction=friction)
     if pairs:
@@ -99,7 +100,7 @@ def _friction(mujoco: Any, mj: Any, i: int, j: int) -> float:
 
 
 def _explicit(
-    mujoco: Any, mj: Any, shapes: dict[int, tuple[str, str]], notes: Notes
+    mujoco: Any, mj: Any, shapes: dict[int, tuple[ShapeType, str]], notes: Notes
 ) -> dict[tuple[int, int], float]:
     """Friction of the pairs that the file declares, by their geoms i < j."""
     pairs: dict[tuple[int, int], float] = {}

@@ -17,6 +17,7 @@ import numpy as np
 
 from graftsim.errors import FileError, ModelError
 from graftsim.io.mjcf import actuators, checks, contact
+from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.robot import poses
 from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.ground import GROUND_ONLY, add_ground
@@ -25,17 +26,10 @@ from graftsim.model.build import WORLD, Builder
 from graftsim.model.joint_type import JointType
 from graftsim.model.joints import FIXED, FREE, PRISMATIC, REVOLUTE, SPHERICAL
 from graftsim.model.model import Model
+from graftsim.model.shape_type import ShapeType
+from graftsim.model.shapes import MESH
 
 KINDS = (FREE, SPHERICAL, PRISMATIC, REVOLUTE)  # by mjtJoint
-SHAPES = {  # mjtGeom: our kind
-    "PLANE": "plane",
-    "SPHERE": "sphere",
-    "CAPSULE": "capsule",
-    "ELLIPSOID": "ellipsoid",
-    "CYLINDER": "cylinder",
-    "BOX": "box",
-    "MESH": "mesh",
-}
 
 
 def read_mjcf(root: Element, options: ReadOptions) -> Model:
@@ -224,10 +218,10 @@ def _add_shapes(
     names: Names,
     anchors: dict[int, np.ndarray],
     notes: Notes,
-) -> dict[int, tuple[str, str]]:
-    """Add the geoms that can touch something; returns kind and name of each."""
-    shapes: dict[int, tuple[str, str]] = {}
-    kinds = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")): v for k, v in SHAPES.items()}
+) -> dict[int, tuple[ShapeType, str]]:
+    """Add the geoms that can touch something; returns type and name of each."""
+    shapes: dict[int, tuple[ShapeType, str]] = {}
+    kinds = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{k.upper()}")): t for k, t in SHAPES.items()}
     paired = {int(g) for g in (*mj.pair_geom1, *mj.pair_geom2)}
     for g in range(mj.ngeom):
         link = names.links[mj.geom_bodyid[g]]
@@ -240,9 +234,9 @@ def _add_shapes(
             what = mujoco.mjtGeom(int(mj.geom_type[g])).name.removeprefix("mjGEOM_").lower()
             notes.group(f"skipped: a shape of kind {what} is not represented.", "geom", label)
         else:
-            vertices = _hull(mj, names, int(mj.geom_dataid[g])) if kind == "mesh" else None
+            vertices = _hull(mj, names, int(mj.geom_dataid[g])) if kind == MESH else None
             position = mj.geom_pos[g] - anchors[int(mj.geom_bodyid[g])]
-            shapes[g] = kind, name or f"{link}/{kind}{len(shapes)}"
+            shapes[g] = kind, name or f"{link}/{kind.name}{len(shapes)}"
             builder.geom(
                 kind,
                 mj.geom_size[g],

@@ -11,15 +11,16 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
+from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.mjcf.write_contact import MASKS, write_pairs
 from graftsim.io.mjcf.write_joints import UNLIMITED, WRITE, Writer, write_joint
 from graftsim.io.robot import poses
 from graftsim.io.robot.feasible_inertia import raised
 from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
-from graftsim.model.contact_counts import SIZES
 from graftsim.model.model import Model
 from graftsim.model.numbers import FRICTION_VELOCITY
+from graftsim.model.shapes import MESH, PLANE
 
 # A body of MuJoCo has no more degrees of freedom than this.
 MOST_DOFS = 6
@@ -128,19 +129,19 @@ def _attach(w: Writer, body: ET.Element, link: int, places: dict) -> None:
     """Shapes and frames of a link (-1: the world)."""
     g, f = w.model.geom, w.model.frame
     for k in np.flatnonzero(np.array(g.link, int) == link):
-        name, kind = g.names[k], g.kinds[k]
+        name, kind = g.names[k], g.types[k]
         moves = link >= 0 and w.tree.moving[link]
-        if kind == "polygon" or (kind == "plane" and moves):
-            w.lost.append(f"shape {name}: a {kind}{' on a moving link' if moves else ''}.")
+        if kind not in SHAPES.values() or (kind == PLANE and moves):
+            where = " on a moving link" if kind == PLANE else ""
+            w.lost.append(f"shape {name}: a {kind.name}{where}.")
             w.missing.add(int(k))
             continue
-        used = SIZES[kind]
-        item = ET.SubElement(body, "geom", {"name": name, "type": kind} | MASKS)
-        if kind == "mesh":
+        item = ET.SubElement(body, "geom", {"name": name, "type": kind.name} | MASKS)
+        if kind == MESH:
             w.meshes[name] = floats(g.vertices[k])
             item.set("mesh", name)
         else:
-            item.set("size", "0 0 1" if kind == "plane" else text(g.size[k][:used]))
+            item.set("size", "0 0 1" if kind == PLANE else text(g.size[k][: len(kind.sizes)]))
         item.set("pos", text(g.position[k]))
         item.set("quat", text(g.rotation[k]))
     for k in np.flatnonzero(np.array(f.link, int) == link):

@@ -11,11 +11,13 @@ from graftsim.io.robot.feasible_inertia import raised
 from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
 from graftsim.io.urdf.joint import KINDS, UNLIMITED
-from graftsim.io.urdf.write_contact import MISSING, lost_contact, write_surfaces
+from graftsim.io.urdf.write_contact import WRITTEN, lost_contact, write_surfaces
 from graftsim.model.build import WORLD
 from graftsim.model.joints import FREE, REVOLUTE, SPHERICAL
 from graftsim.model.model import Model
 from graftsim.model.numbers import FRICTION_VELOCITY
+from graftsim.model.shape_type import ShapeType
+from graftsim.model.shapes import BOX, SPHERE
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 TYPES = {kind: name for name, kind in reversed(KINDS.items())}
@@ -133,7 +135,7 @@ def _floating_root(model: Model) -> bool:
 def _written_links(model: Model) -> list[int]:
     """Links of the shapes that URDF can express."""
     g = model.geom
-    return [i for i, kind in zip(g.link, g.kinds, strict=True) if kind not in MISSING]
+    return [i for i, kind in zip(g.link, g.types, strict=True) if kind in WRITTEN]
 
 
 def _origin(above: ET.Element, position: object, rotation: object) -> None:
@@ -154,18 +156,20 @@ def _link(robot: ET.Element, model: Model, i: int, name: str) -> ET.Element:
         ET.SubElement(inertial, "inertia", six)
     g = model.geom
     for k in np.flatnonzero(np.array(g.link, int) == i):
-        size = floats(g.size[k])
-        shape = {
-            "box": {"size": text(2 * size)},
-            "sphere": {"radius": text(size[0])},
-            "cylinder": {"radius": text(size[0]), "length": text(2 * size[1])},
-            "capsule": {"radius": text(size[0]), "length": text(2 * size[1])},
-        }.get(g.kinds[k])
-        if shape is not None:
+        if (kind := g.types[k]) in WRITTEN:
             collision = ET.SubElement(link, "collision", name=g.names[k])
             _origin(collision, g.position[k], g.rotation[k])
-            ET.SubElement(ET.SubElement(collision, "geometry"), g.kinds[k], shape)
+            sizes = _shape_sizes(kind, floats(g.size[k]))
+            ET.SubElement(ET.SubElement(collision, "geometry"), kind.name, sizes)
     return link
+
+
+def _shape_sizes(kind: ShapeType, size: np.ndarray) -> dict[str, str]:
+    """URDF's sizes: whole lengths where ours are halves."""
+    if kind == BOX:
+        return {"size": text(2 * size)}
+    round_ = {"radius": text(size[0])}
+    return round_ if kind == SPHERE else round_ | {"length": text(2 * size[1])}
 
 
 def _joint(robot: ET.Element, model: Model, i: int) -> None:

@@ -18,9 +18,11 @@ from graftsim.io.urdf.contact import READ, keep_apart
 from graftsim.model.build import WORLD
 from graftsim.model.model import Model
 from graftsim.model.pairs import DEFAULTS, candidates, count, listed
+from graftsim.model.shape_type import ShapeType
+from graftsim.model.shapes import BOX, CAPSULE, CYLINDER, MESH, PLANE, SPHERE
 
-# Kinds of shapes that URDF has no element for, or none without a file.
-MISSING = ("ellipsoid", "plane", "mesh", "polygon")
+# Types of shapes that URDF has an element for; that of meshes needs a file.
+WRITTEN: tuple[ShapeType, ...] = (BOX, SPHERE, CYLINDER, CAPSULE)
 
 
 def write_surfaces(model: Model, links: Mapping[int, ET.Element]) -> None:
@@ -35,9 +37,9 @@ def write_surfaces(model: Model, links: Mapping[int, ET.Element]) -> None:
 
 def lost_contact(model: Model) -> list[str]:
     """What of the pairs a URDF file does not give back when it is read, one sentence each."""
-    pair, kinds = model.pair, model.geom.kinds
+    pair, kinds = model.pair, model.geom.types
     lost = _lost_shapes(model)
-    here = [k for k, p in enumerate(pair.geoms) if all(kinds[g] not in MISSING for g in p)]
+    here = [k for k, p in enumerate(pair.geoms) if all(kinds[g] in WRITTEN for g in p)]
     read = {frozenset(p) for p in _default_pairs(model)}
     ours = {frozenset(pair.geoms[k]): pair.names[k] for k in here}
     if apart := [name for p, name in ours.items() if p not in read]:
@@ -62,15 +64,17 @@ def lost_contact(model: Model) -> list[str]:
 
 def _lost_shapes(model: Model) -> list[str]:
     g, lost = model.geom, []
-    for k, (name, kind) in enumerate(zip(g.names, g.kinds, strict=True)):
-        if kind not in MISSING:
+    for k, (name, kind) in enumerate(zip(g.names, g.types, strict=True)):
+        if kind in WRITTEN:
             continue
-        without = " without a file" if kind == "mesh" else ""
+        without = " without a file" if kind == MESH else ""
         level = np.allclose(floats(g.rotation[k])[1:3], 0.0, atol=1e-12)
         height = float(g.position[k][2])
         put = f"; load(..., ground={height:g}) puts one there" if level else ""
-        fits = kind == "plane" and g.link[k] == -1
-        lost.append(f"shape {name}: a {kind} has no form in URDF{without}{put if fits else ''}.")
+        fits = kind == PLANE and g.link[k] == -1
+        lost.append(
+            f"shape {name}: a {kind.name} has no form in URDF{without}{put if fits else ''}."
+        )
     return lost
 
 
@@ -81,7 +85,7 @@ def _of_links(model: Model, quantity: str) -> dict[int, float]:
     pairs_of: dict[int, list[int]] = {}
     for p, pair in enumerate(model.pair.geoms):
         for k in pair:
-            if g.kinds[k] not in MISSING:
+            if g.types[k] in WRITTEN:
                 own[g.link[k]] = min(own.get(g.link[k], np.inf), float(values[p]))
                 pairs_of.setdefault(g.link[k], []).append(p)
     for i in list(own):
@@ -108,9 +112,9 @@ def _default_pairs(model: Model) -> list[tuple[int, int]]:
     index = {name: i for i, name in enumerate(tree.links)}
     excluded = {frozenset((index[a], index[b])) for a, b in keep_apart(parent, kind, shaped, False)}
     geoms = [
-        {"kind": k, "link": i, "vertices": v, "mask": (1, 0 if k in MISSING else 1)}
-        for k, i, v in zip(g.kinds, g.link, g.vertices, strict=True)
+        {"kind": k, "link": i, "vertices": v, "mask": (1, 1 if k in WRITTEN else 0)}
+        for k, i, v in zip(g.types, g.link, g.vertices, strict=True)
     ]
-    written = [k not in MISSING for k in g.kinds]
+    written = [k in WRITTEN for k in g.types]
     found = candidates(tree, geoms, excluded, False)
     return [(i, j) for i, j in found if written[i] and written[j] and count(geoms, i, j)]

@@ -1,4 +1,4 @@
-"""Vector arithmetic and choices that the collision functions share.
+"""Vector arithmetic and choices for functions of shapes: exact, and safe to differentiate.
 
 Sums of products are written out instead of `@`: on accelerators that would be rounded to fewer
 digits than positions need, and elsewhere it is no faster at three numbers.
