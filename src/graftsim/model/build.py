@@ -183,7 +183,7 @@ class Builder:
             raise ModelError(f"Shape '{name}': kind '{kind}'. {suggest(kind, SIZES)}")
         needs = SIZES[kind]
         given = np.atleast_1d(np.asarray(size, float))[:needs]
-        if len(given) < needs or np.any(given <= 0):
+        if len(given) < needs or not np.all((given > 0) & (given < np.inf)):
             raise ModelError(f"Shape '{name}': a {kind} needs {needs} positive sizes: {size}")
         if (kind in ("mesh", "polygon")) != (vertices is not None):
             raise ModelError(f"Shape '{name}': vertices belong to meshes and polygons only.")
@@ -241,7 +241,8 @@ class Builder:
         for what, (low, high) in {"control": control_range, "force": force_range}.items():
             if not low < high:
                 raise ModelError(f"Actuator '{name}': {what}_range {low, high} is empty.")
-        if time_constant is not None and not time_constant > 0:
+        checks.vector((gear, gain, kp, kd), 4, f"Actuator '{name}': gear, gain, kp, kd")
+        if time_constant is not None and not 0 < time_constant < np.inf:
             raise ModelError(f"Actuator '{name}': time_constant must be positive: {time_constant}")
         self._actuators[name] = {
             "joint": joint,
@@ -401,6 +402,8 @@ def _corners(vertices: Any, kind: str, name: str) -> np.ndarray:
             f"Shape '{name}': vertices of a {kind} have shape [n, {width}], n > {width}; "
             f"got {out.shape}."
         )
+    if not np.all(np.isfinite(out)):
+        raise ModelError(f"Shape '{name}': vertices must be finite numbers.")
     if kind == "mesh":
         return out
     edge, following = np.roll(out, -1, 0) - out, np.roll(out, -2, 0) - np.roll(out, -1, 0)

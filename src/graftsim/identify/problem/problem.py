@@ -106,6 +106,8 @@ class Problem:
         self.horizon = self._default_horizon() if horizon is None else float(horizon)
         if not self.horizon > 0:
             raise ProblemError(f"horizon must be positive, got {horizon} s.")
+        if not growth or not all(0 < g <= 1 for g in growth):
+            raise ProblemError(f"growth: shares of the horizon between 0 and 1, got {growth}.")
         self.horizons = tuple(
             dict.fromkeys(max(round(g * self.horizon / self.dt), 1) * self.dt for g in growth)
         )
