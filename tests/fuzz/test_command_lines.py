@@ -14,10 +14,10 @@ from graftsim.cli.options import InspectOptions, SimulateOptions
 
 pytestmark = pytest.mark.slow
 VALUES = (
-    *ODD, "none", "auto", "0.5", "1", "2", "joint.damping[*]", "joint.q[elbow]",
-    "joint.q[elbow]=0.1", "elbow=1", "elbow=nan", "=", "=1", "a=", "joint.q[", 'joint.q["', "joint.damping[*]=1:0",
-    "-", "--", "joint.tau_passive[*]=joint.qd", "log.csv", "arm.urdf", "nowhere", "/dev/null", "/dev/zero",
-    "\0",
+    *ODD, "none", "auto", "0.5", "1", "2", "joint.damping[*]", "joint.q[elbow]", "elbow=1",
+    "joint.q[elbow]=0.1", "elbow=nan", "=", "=1", "a=", "joint.q[", 'joint.q["', "-", "--",
+    "joint.damping[*]=1:0", "joint.tau_passive[*]=joint.qd", "log.csv", "arm.urdf", "nowhere",
+    "/dev/null", "/dev/zero", "\0",
 )  # fmt: skip
 # Not tried: where files are written (not everywhere is ours), processes, other machines.
 LEFT_OUT = {"out", "view", "workers", "cluster", "robot", "logs"}

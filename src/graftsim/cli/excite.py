@@ -33,6 +33,7 @@ def run(options: ExciteOptions) -> int:
     model = load_model(options.robot, simulation.base, simulation.repair_inertia, TouchOptions())
     model = setup.set_values(model, assignments(simulation.start, "--start"))
     dt = simulation.dt or DT
+    setup.steps_of(options.seconds, dt)
     simulator = Simulator(
         model,
         dt,

@@ -33,6 +33,8 @@ from graftsim.recordings.recording import Recording
 
 MAX_WINDOWS = 200
 MIN_SAMPLES = 4
+# Of a window: one of more is a mistake of units, and no memory holds a few of them.
+MOST_STEPS = 1_000_000
 # Weak beliefs about initial states, only there to keep unmeasured ones from running away.
 LOCAL_STD_POSITION = 10.0
 LOCAL_STD_VELOCITY = 1e3
@@ -106,6 +108,11 @@ class Problem:
         self.horizon = self._default_horizon() if horizon is None else float(horizon)
         if not self.horizon > 0:
             raise ProblemError(f"horizon must be positive, got {horizon} s.")
+        if self.horizon > MOST_STEPS * self.dt:
+            raise ProblemError(
+                f"A window of {self.horizon:g} s has {self.horizon / self.dt:.3g} steps of "
+                f"{self.dt:g} s; at most {MOST_STEPS:,} can be simulated. Take a larger dt."
+            )
         if not growth or not all(0 < g <= 1 for g in growth):
             raise ProblemError(f"growth: shares of the horizon between 0 and 1, got {growth}.")
         self.horizons = tuple(
