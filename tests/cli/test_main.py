@@ -173,3 +173,20 @@ def test_numbers_of_a_run_file_out_of_their_range(tmp_path, capsys, line):
     run.write_text(line + "\n")
     assert main(["fit", "nowhere.urdf", "log.csv", "--run", str(run)]) == 2
     assert f"{line.split()[0]} = " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError("Unable to allocate 7 TiB"), RuntimeError("RESOURCE_EXHAUSTED: 7 TiB wanted")],
+)
+def test_too_little_memory(monkeypatch, cli, place, error):
+    """What does not fit is an error with code 2, whoever noticed it."""
+    from graftsim.cli import inspect
+
+    def grow(options):
+        raise error
+
+    monkeypatch.setattr(inspect, "run", grow)
+    code, _, err = cli("inspect", place / "robot.urdf")
+    assert code == 2
+    assert err == f"graftsim inspect: not enough memory: {error}\n"

@@ -100,6 +100,7 @@ def test_noise_follows_its_seed(cli, place, tmp_path):
         (["--q", "sholder=1"], ["sholder", "shoulder"]),
         (["--set", "joint.damping[knee]=1"], ["joint.damping[knee]", "selects nothing"]),
         (["--seconds", "0.0001"], ["shorter than one step"]),
+        (["--seconds", "1e7", "--dt", "1e-9"], ["1e+16 steps", "10,000,000"]),
         (["--dt", "0"], ["--dt: a number >= 1e-09 is expected, not 0.0"]),
         (["--record", "joint.torque[*]"], ["no variable named 'joint.torque'"]),
         (["--controls", "nowhere.csv"], ["nowhere.csv"]),

@@ -60,6 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"graftsim {command}: interrupted.", file=sys.stderr)
         return 130
+    except (MemoryError, RuntimeError) as error:
+        # XLA says so in a RuntimeError.
+        if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        said = str(error).splitlines()[0] if str(error) else "no memory is left"
+        print(f"graftsim {command}: not enough memory: {said}", file=sys.stderr)
+        return 2
 
 
 def _run(command: str, args: Sequence[str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from graftsim.cli import inputs, setup
 from graftsim.cli.excite_options import ExciteOptions
 from graftsim.cli.options import TouchOptions, assignments, number
 from graftsim.cli.robot import load_model
+from graftsim.cli.small_files import read_small
 from graftsim.cli.tables import table_of, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.engine import Simulator
@@ -34,6 +34,7 @@ def run(options: ExciteOptions) -> int:
     model = load_model(options.robot, simulation.base, simulation.repair_inertia, TouchOptions())
     model = setup.set_values(model, assignments(simulation.start, "--start"))
     dt = simulation.dt or DT
+    setup.steps_of(options.seconds, dt)
     simulator = Simulator(
         model,
         dt,
@@ -64,10 +65,10 @@ def _known(path: str | None) -> dict[str, float]:
     if path is None:
         return {}
     try:
-        facts = json.loads(Path(path).read_text(encoding="utf-8"))
+        facts = json.loads(read_small(path))
         rows = facts["parameters"]
         return {r["name"]: r["std"] for r in rows if r["std"] is not None}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FileError(f"{path}: not a fit.json of graftsim fit ({error}).") from error
 
 

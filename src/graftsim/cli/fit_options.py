@@ -39,7 +39,9 @@ TABLES = ("free", "graft", "columns", "noise", "sensors", "start")
 class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Options on the comparison with the data and the search."""
 
-    growth: Annotated[tuple[Share, ...], tyro.conf.arg(metavar="SHARE...")] = (0.25, 1.0)
+    growth: Annotated[
+        tuple[Share, ...], msgspec.Meta(min_length=1), tyro.conf.arg(metavar="SHARE...")
+    ] = (0.25, 1.0)
     """Shorter horizons to go through first, as shares of the last."""
     loss: Literal["squared", "huber", "one_step"] = "squared"
     """huber forgives outliers; one_step compares single steps from measured states."""

@@ -138,7 +138,8 @@ def _out_of_range(said: str, found: Any) -> str:
     for key in path:
         value = value[int(key)] if key.isdigit() else getattr(value, key)
     flag = [key for key in path if not key.isdigit()][-1].replace("_", "-")
-    for name, word in (("float", "a number"), ("int", "a whole number")):
+    words = {"float": "a number", "int": "a whole number", "array of length >= 1": "a value"}
+    for name, word in words.items():
         expected = expected.replace(f"Expected {name}", word)
     return f"--{flag}: {expected} is expected, not {value}."
 

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from graftsim.cli.options import parse
-from graftsim.errors import ProblemError, suggest
+from graftsim.cli.small_files import read_small
+from graftsim.errors import FileError, ProblemError, suggest
 
 Options = TypeVar("Options", bound=msgspec.Struct)
 
@@ -57,10 +58,10 @@ def read(
     """
     path = Path(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ProblemError(f"Run file {path}: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = tomllib.loads(read_small(path))
+    except FileError as error:
+        raise ProblemError(f"Run file {error}") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ProblemError(f"Run file {path}: {error}.") from error
     tables = {k: content.pop(k) for k in names if isinstance(content.get(k), dict)}
     groups, known = _groups(kind), _keys(kind)

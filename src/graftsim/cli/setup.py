@@ -22,6 +22,8 @@ from graftsim.strategies import CONTACT_LAWS, INTEGRATORS, find
 
 MAX_DT = 0.005
 FIRST_ORDER_STEP = 0.001
+# Of a motion at once: a log of some gigabytes.
+MOST_STEPS = 10_000_000
 # Without torques the data tell only ratios of masses: the file's values are believed to this share.
 MASS_PRIOR = 0.5
 NOTHING = ("none",)
@@ -151,6 +153,18 @@ def free_from(
         for quantity in ("damping", "friction"):
             free[row_name(f"joint.{quantity}", dof)] = Domain(lower=0.0)
     return free
+
+
+def steps_of(seconds: float, dt: float) -> int:
+    """Steps of a simulated time. ProblemError: none, or more than a log can hold."""
+    steps = round(seconds / dt)
+    if not 1 <= steps <= MOST_STEPS:
+        what = "shorter than one step" if steps < 1 else f"{steps:.3g} steps"
+        raise ProblemError(
+            f"--seconds {seconds:g} is {what} of {dt:g} s (--dt); 1 to {MOST_STEPS:,} steps can be "
+            "had at once."
+        )
+    return steps
 
 
 def default_dt(recordings: Sequence[Recording]) -> float:

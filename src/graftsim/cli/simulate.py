@@ -39,11 +39,7 @@ def run(options: SimulateOptions) -> int:
     model = setup.set_values(model, assignments(options.set, "--set"))
     if not options.dt > 0:
         raise ProblemError(f"--dt must be positive, got {options.dt} s.")
-    steps = round(options.seconds / options.dt)
-    if steps < 1:
-        raise ProblemError(
-            f"--seconds {options.seconds} is shorter than one step of {options.dt} s."
-        )
+    steps = setup.steps_of(options.seconds, options.dt)
     integrator = find(INTEGRATORS[options.integrator])()
     substeps = options.substeps or setup.default_substeps(options.dt, options.integrator)
     law = setup.contact_law(options.touch.contact, model, options.integrator, said)

@@ -135,7 +135,7 @@ class Builder:
         self._new(name, self._declared.geoms, "Shape")
         needs = len(kind.sizes)
         given = np.atleast_1d(np.asarray(size, float))[:needs]
-        if len(given) < needs or np.any(given <= 0):
+        if len(given) < needs or not np.all((given > 0) & (given < np.inf)):
             raise ModelError(f"Shape '{name}': a {kind.name} needs {needs} positive sizes: {size}")
         if bool(kind.corners) != (vertices is not None):
             raise ModelError(f"Shape '{name}': vertices belong to meshes and polygons only.")
@@ -231,6 +231,8 @@ def _corners(vertices: Any, kind: ShapeType, name: str) -> np.ndarray:
             f"Shape '{name}': vertices of a {kind.name} have shape [n, {width}], n > {width}; "
             f"got {out.shape}."
         )
+    if not np.all(np.isfinite(out)):
+        raise ModelError(f"Shape '{name}': vertices must be finite numbers.")
     if width == 3:
         return out
     edge, following = np.roll(out, -1, 0) - out, np.roll(out, -2, 0) - np.roll(out, -1, 0)

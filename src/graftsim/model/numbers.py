@@ -116,8 +116,10 @@ def actuator_numbers(name: str, given: ActuatorNumbers) -> dict[str, Any]:
         if not low < high:
             raise ModelError(f"{where}: {what}_range {low, high} is empty.")
         numbers |= {f"{what}_lower": low, f"{what}_upper": high}
+    four = (numbers["gear"], numbers["gain"], numbers["kp"], numbers["kd"])
+    checks.vector(four, 4, f"{where}: gear, gain, kp, kd")
     lag = numbers["time_constant"]
-    if lag is not None and not lag > 0:
+    if lag is not None and not 0 < lag < np.inf:
         raise ModelError(f"{where}: time_constant must be positive: {lag}")
     return numbers | {"lagged": lag is not None, "time_constant": 0.0 if lag is None else lag}
 

@@ -39,6 +39,8 @@ from graftsim.recordings.recording import Recording
 SAMPLE, FREE, MEASURED = "sample", "free", "measured"
 MAX_WINDOWS = 200
 MIN_SAMPLES = 4
+# Of a window: one of more is a mistake of units, and no memory holds a few of them.
+MOST_STEPS = 1_000_000
 # Weak beliefs about initial states, only there to keep unmeasured ones from running away.
 LOCAL_STD_POSITION = 10.0
 LOCAL_STD_VELOCITY = 1e3
@@ -174,7 +176,14 @@ class Problem:
         horizon = self._default_horizon if horizon is None else float(horizon)
         if not horizon > 0:
             raise ProblemError(f"horizon must be positive, got {horizon} s.")
+        if horizon > MOST_STEPS * self.dt:
+            raise ProblemError(
+                f"A window of {horizon:g} s has {horizon / self.dt:.3g} steps of {self.dt:g} s; at "
+                f"most {MOST_STEPS:,} can be simulated. Take a larger dt."
+            )
         growth = self.growth if self.horizon != SAMPLE else (1.0,)
+        if not growth or not all(0 < g <= 1 for g in growth):
+            raise ProblemError(f"growth: shares of the horizon between 0 and 1, got {growth}.")
         return tuple(dict.fromkeys(max(round(g * horizon / self.dt), 1) * self.dt for g in growth))
 
     @cached_property
