@@ -73,10 +73,7 @@ def discover(
     Raises ProblemError: nothing or too little is held out, no candidate is left, a network with
     memory.
     """
-    if isinstance(network, GRU):
-        raise ProblemError(
-            "Discovery draws what its networks learned: it needs some without memory, MLP(8, 8)."
-        )
+    _check_network(network)
     blueprint, targets = _library(simulator, candidates, free)
     options = {"growth": (0.2, 1.0)} | options
     quest = _Quest(simulator, recordings, free, options, targets, network, seed, progress)
@@ -108,14 +105,20 @@ def discover(
     learned = _networks(quest, found, formula, criteria)
     if learned.groups != found.groups:
         formula = find_formula(problem, learned.groups, found)
-    costs |= {
-        "network": typical(learned.cost),
-        "formula": typical(found.held.cost(formula.theta)),
-    }
+    costs["network"] = typical(learned.cost)
+    costs["formula"] = typical(found.held.cost(formula.theta))
     findings = _findings(problem, found, formula, learned, targets)
     return Discovery(
         findings, learned.result, costs, formula=problem.setup_at(formula.theta).simulator, **facts
     )
+
+
+def _check_network(network: Specification | None) -> None:
+    """ProblemError: a network whose output is no function of its inputs alone."""
+    if isinstance(network, GRU):
+        raise ProblemError(
+            "Discovery draws what its networks learned: it needs some without memory, MLP(8, 8)."
+        )
 
 
 def _check_heldout(problem: Problem) -> None:
