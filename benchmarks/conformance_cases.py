@@ -59,8 +59,8 @@ def tilted_box(name: str) -> list[Answer]:
 def impulsive(impacts: int) -> dict[str, Any]:
     """The two impulse laws with so many impacts of a step met by a sub-step."""
     return {
-        "ncp": gs.contact.Complementarity(impacts=impacts),
-        "lcp": gs.contact.LinearComplementarity(impacts=impacts),
+        "ncp": gs.contact.Complementarity(max_impacts=impacts),
+        "lcp": gs.contact.LinearComplementarity(max_impacts=impacts),
     }
 
 
@@ -81,7 +81,7 @@ def impacts_in_single(rows: Sequence[str]) -> dict[str, Answer]:
 
 @cache
 def _break() -> dict[float, list[float]]:
-    return scenes.billiards(gs.contact.Complementarity(impacts=2, most=8))
+    return scenes.billiards(gs.contact.Complementarity(max_impacts=2, max_contacts=8))
 
 
 @cache

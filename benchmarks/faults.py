@@ -28,7 +28,7 @@ import graftsim as gs
 from graftsim.compilation import cache_compilations
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.pool.workers import cluster_executor, local_executor
-from graftsim.identify.problem.residuals import Compiled
+from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.targets import Figures
 
 SEARCH = {"starts": 128, "iterations": 15}
@@ -317,38 +317,38 @@ def windows(figures: Figures, seed: int) -> None:
 
 def inject(seed: int, rate: float) -> None:
     """Let simulations fail by chance, the same again for the same window and parameters."""
-    residual, jacobian = Compiled.residual, Compiled.jacobian
+    residual, jacobian = ResidualProgram.residual, ResidualProgram.jacobian
 
-    def hurt(self: Compiled, theta: np.ndarray) -> np.ndarray:
+    def hurt(self: ResidualProgram, theta: np.ndarray) -> np.ndarray:
         own = bytes([seed]) + np.ascontiguousarray(theta).tobytes()
         second = np.asarray(self.data.value[0])[:, 1]
         drawn = [hashlib.sha256(own + x.tobytes()).digest()[:4] for x in second]
         return np.array([int.from_bytes(d, "little") < rate * 2**32 for d in drawn])
 
-    def some_residual(self: Compiled, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
+    def some_residual(self: ResidualProgram, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
         r = np.array(residual(self, theta, local))
         r[hurt(self, theta)] = np.nan
         return r
 
-    def some_jacobian(self: Compiled, theta: np.ndarray, *rest: Any) -> Any:
+    def some_jacobian(self: ResidualProgram, theta: np.ndarray, *rest: Any) -> Any:
         r, J_t, J_l = jacobian(self, theta, *rest)
         r = np.array(r)
         r[hurt(self, theta)] = np.nan
         return r, J_t, J_l
 
-    Compiled.residual, Compiled.jacobian = some_residual, some_jacobian
+    ResidualProgram.residual, ResidualProgram.jacobian = some_residual, some_jacobian
 
 
 def injected(figures: Figures, seed: int, count: int, tries: int) -> None:
     """Fits in which one simulation in a hundred fails, from so many recordings."""
     problem = swinging.posed(count, 2.0, seed)
     whole = gs.fit(problem)
-    untouched = Compiled.residual, Compiled.jacobian
+    untouched = ResidualProgram.residual, ResidualProgram.jacobian
     moved, lost, simulated, out, converged = 0.0, 0, 0, 0, 0
     for k in range(tries):
         inject(k, 0.01)
         found = gs.fit(problem)
-        Compiled.residual, Compiled.jacobian = untouched
+        ResidualProgram.residual, ResidualProgram.jacobian = untouched
         numbers = [int(w) for w in found.settings["simulations"].split() if w.isdigit()]
         simulated, lost = simulated + numbers[0], lost + numbers[1]
         out += found.settings["windows left out"]

@@ -131,7 +131,7 @@ def slopes(
 
 def laws(check: Check) -> dict[str, Any]:
     """The impulse laws that a row is for."""
-    more = {} if check.impacts is None else {"impacts": check.impacts}
+    more = {} if check.impacts is None else {"max_impacts": check.impacts}
     found = {"ncp": gs.contact.Complementarity(**more)}
     if not check.scene.cone_only:
         found["lcp"] = gs.contact.LinearComplementarity(**more)

@@ -154,12 +154,12 @@ def test_values_are_set_by_such_names(chain):
 def test_default_parameters_have_names_that_can_be_typed(chain):
     """What is free by default is read back, one row each, also with a component."""
     from graftsim.engine import Simulator
-    from graftsim.identify.problem.parameters import Parameters, Setup
+    from graftsim.identify.problem.parameters import Parameters, SimulatorAndSensors
     from graftsim.identify.sensors.sensors import make_sensors
 
     free = setup.free_from((), None, chain)
     channels = [row_name("joint.q", name) for name in NASTY]
-    place = Setup(Simulator(chain), make_sensors(chain, channels))
+    place = SimulatorAndSensors(Simulator(chain), make_sensors(chain, channels))
     chosen = Parameters(place, free)
     assert list(chosen.names) == list(free)
     more = {n: Domain() for n in (row_name("link.com", f"link {x}") + ".x" for x in NASTY)}

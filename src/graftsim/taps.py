@@ -17,13 +17,14 @@ from graftsim.errors import VariableError, suggest
 class Variable(NamedTuple):
     """What a name stands for: the label kind of its rows, unit and meaning.
 
-    `shown`: computed for those who look, and read by nothing in the dynamics.
+    `observe_only`: an output; changing it does not change the motion, so it cannot be a graft's
+    target.
     """
 
     rows: str
     unit: str
     meaning: str
-    shown: bool = False
+    observe_only: bool = False
 
 
 # Order does not matter here: which name comes before which is a fact of the traced code.
@@ -76,7 +77,7 @@ class Tapper(Protocol):
         """Name a value; what is returned is used from here on."""
         ...
 
-    def offer(self, values: Callable[[], Mapping[str, Any]]) -> None:
+    def tap_lazily(self, values: Callable[[], Mapping[str, Any]]) -> None:
         """Values that the engine itself does not need, computed only if somebody looks."""
         ...
 
@@ -95,7 +96,7 @@ class _Off:
     def tap(self, name: str, value: Any) -> Any:
         return value
 
-    def offer(self, values: Callable[[], Mapping[str, Any]]) -> None:
+    def tap_lazily(self, values: Callable[[], Mapping[str, Any]]) -> None:
         return None
 
     def again(self) -> Tapper:
@@ -141,7 +142,7 @@ class Scope:
         self._values[name] = value
         return value
 
-    def offer(self, values: Callable[[], Mapping[str, Any]]) -> None:
+    def tap_lazily(self, values: Callable[[], Mapping[str, Any]]) -> None:
         """Name values that later computation does not use; the compiler drops those unread."""
         for name, value in values().items():
             self.tap(name, value)

@@ -49,7 +49,7 @@ def ball(e: float, mu: float, gravity: float = 0.0) -> gs.Model:
 def test_an_oblique_impact_with_friction_and_spin():
     """N2b: the arm is the radius. Without cuts it is radius plus half the gap, with slope 4."""
     for impacts, right in ((4, [0.3, 0.1]), (1, [0.3, 0.1]), (0, [4.05, 0.1])):
-        law = Complementarity(impacts=impacts)
+        law = Complementarity(max_impacts=impacts)
         simulator = gs.Simulator(ball(0.5, 0.2), 0.004, contact=law)
 
         def out(p, simulator=simulator):
@@ -125,7 +125,7 @@ def test_rolling_over_a_hump_cuts_no_step():
     model = builder.build()
     paths = []
     for impacts in (0, 4):
-        simulator = gs.Simulator(model, 0.002, contact=Complementarity(impacts=impacts))
+        simulator = gs.Simulator(model, 0.002, contact=Complementarity(max_impacts=impacts))
         start = simulator.initial_state({"ball.z": 1.1}, {"ball.x": 0.5})
         paths.append(np.asarray(simulator.rollout(start, steps=150).q))
     np.testing.assert_allclose(*paths, atol=1e-12)

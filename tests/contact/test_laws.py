@@ -64,8 +64,12 @@ def dropped(law, speed):
 )
 def test_the_contacts_nearest_to_closing_are_enough(kind):
     """Four corners of eight: the same motion and the same slopes as with all."""
-    every, some = (zoo.jit(jax.value_and_grad(lambda v, n=n: dropped(kind(most=n), v)[0]))(1.0)
-                   for n in (8, 4))  # fmt: skip
+
+    def slope(n):
+        law = kind(max_contacts=n)
+        return zoo.jit(jax.value_and_grad(lambda v: dropped(law, v)[0]))(1.0)
+
+    every, some = slope(8), slope(4)
     np.testing.assert_allclose(every, some, rtol=1e-6)
 
 
@@ -84,7 +88,7 @@ def test_a_contact_that_waits_shows_in_the_residual():
 
     The fourth, solved for in the impact, waits in the rest of the step with what gravity adds.
     """
-    simulator = gs.Simulator(scenes.box(), 0.002, contact=Complementarity(most=1))
+    simulator = gs.Simulator(scenes.box(), 0.002, contact=Complementarity(max_contacts=1))
     start = simulator.initial_state({"box.z": 0.2}, {"box.z": -1.0})
     record = ("contact.residual",)
     left = np.sort(zoo.rollout(simulator, start, jnp.zeros((1, 0)), record).recorded[record[0]][0])

@@ -15,8 +15,8 @@ from graftsim import MLP, Graft, Simulator, VariableError
 from graftsim.model.fuse import fuse
 
 DT = 0.01
-GRAFTABLE = [name for name, variable in zoo.VARIABLES.items() if not variable.shown]
-SHOWN = [name for name, variable in zoo.VARIABLES.items() if variable.shown]
+GRAFTABLE = [name for name, variable in zoo.VARIABLES.items() if not variable.observe_only]
+OBSERVE_ONLY = [name for name, variable in zoo.VARIABLES.items() if variable.observe_only]
 
 
 @lru_cache
@@ -52,7 +52,7 @@ def test_constant_graft(name):
         assert np.array_equal(given, bias if other == name else np.zeros_like(given)), other
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", OBSERVE_ONLY)
 def test_what_is_only_shown_is_refused(name):
     """A graft on a variable that the dynamics does not read is an error, not a graft in vain."""
     with pytest.raises(VariableError, match=f"'{name}' is shown, but nothing .* reads it"):

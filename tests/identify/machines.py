@@ -10,7 +10,7 @@ import numpy as np
 import zoo
 from graftsim import Builder, Channel, Recording, Simulator
 from graftsim.engine import ImplicitDamping
-from graftsim.identify.problem.parameters import Setup
+from graftsim.identify.problem.parameters import SimulatorAndSensors
 from graftsim.identify.sensors.sensors import make_sensors
 
 DT = 0.01
@@ -67,9 +67,9 @@ def cart():
     return builder.build()
 
 
-def setup(model, channels=("joint.q[hinge]",), **options) -> Setup:
+def setup(model, channels=("joint.q[hinge]",), **options) -> SimulatorAndSensors:
     """What parameters live in."""
-    return Setup(Simulator(model, DT), make_sensors(model, channels, options))
+    return SimulatorAndSensors(Simulator(model, DT), make_sensors(model, channels, options))
 
 
 def roll(model, q0, qd0=None, controls=None, steps=300, dt=DT, integrator=None):

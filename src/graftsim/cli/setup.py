@@ -13,7 +13,7 @@ from graftsim.cli.options import assignments, number
 from graftsim.contact import ContactLaw
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.domains import Bounds, Domain, Prior
-from graftsim.identify.problem.parameters import Parameters, Setup, default_domain
+from graftsim.identify.problem.parameters import Parameters, SimulatorAndSensors, default_domain
 from graftsim.identify.sensors.sensors import make_sensors
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
@@ -67,7 +67,7 @@ def set_values(model: Model, values: Mapping[str, Any]) -> Model:
     from graftsim.engine import Simulator
 
     for name, value in values.items():
-        setup = Setup(Simulator(model), make_sensors(model, ()))
+        setup = SimulatorAndSensors(Simulator(model), make_sensors(model, ()))
         number_ = number(value, f"value of {name}") if isinstance(value, str) else float(value)
         chosen = Parameters(setup, {name: Domain()})
         theta = jnp.full(len(chosen), number_, setup.simulator.dt.dtype)

@@ -57,7 +57,7 @@ class SpringDamper(ForceLaw):
         at, pair = places(m.model), m.model.pair
         found = detect(m, X_0)
         found = found._replace(depth=scope.tap("contact.depth", found.depth))
-        scope.offer(
+        scope.tap_lazily(
             lambda: {"contact.position": found.position, "contact.normal": found.frame[:, 0]}
         )
         relative = relative_velocities(found, at, X_0, v)

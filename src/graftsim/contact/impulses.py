@@ -42,8 +42,8 @@ class RigidContact(ImpulseLaw):
 
     alpha: eqx.AbstractVar[Float[Array, ""]]
     push: eqx.AbstractVar[Float[Array, ""]]
-    most: eqx.AbstractVar[int]
-    impacts: eqx.AbstractVar[int]
+    max_contacts: eqx.AbstractVar[int]
+    max_impacts: eqx.AbstractVar[int]
 
     @abc.abstractmethod
     def method(self, unroll: bool) -> Method:
@@ -74,7 +74,7 @@ class RigidContact(ImpulseLaw):
         span = jnp.where(flies, h, 1.0)
         b = after.at[:, 0].add(-when.target)
         # Where there are too many for all: those that would close first.
-        index = _least(b[:, 0], self.most) if len(at.pair) > self.most else None
+        index = _least(b[:, 0], self.max_contacts) if len(at.pair) > self.max_contacts else None
         pick = _picker(index)
         signs = pick(jnp.asarray(signs_of(at, len(free.X_0.r)).T, b.dtype)).T
         unroll = index is None and straight(coupled(m.tree, at), 3)
@@ -88,7 +88,7 @@ class RigidContact(ImpulseLaw):
         left = jnp.maximum(-b[:, 0], 0.0)
         if scope is not OFF:
             left = _put(index, _left_open(problem, solved, method), left)
-        scope.offer(lambda: {"contact.residual": left})
+        scope.tap_lazily(lambda: {"contact.residual": left})
         impulse = _named(impulse, b, h, span, scope)
         felt = Felt(impulse, left) if scope is not OFF else ()
         impulse = pick(impulse)
@@ -98,7 +98,7 @@ class RigidContact(ImpulseLaw):
         speed = jnp.where(flies, self.push, 0.0)
         apart = push_out(A_n[:, ::3], chosen.depth, moving, span, self.alpha, speed)
         late = late.at[:, 0].add(apart)
-        change = unit.respond(jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1))
+        change = unit.response(jnp.stack([impulse.reshape(-1), late.reshape(-1)], -1))
         mean = jnp.where(flies, qd, 0.0) + change[:, 1]
         return Passage(qd + change[:, 0], mean, jax.lax.stop_gradient(guess), h, span, felt)
 
@@ -108,7 +108,7 @@ class RigidContact(ImpulseLaw):
 
     def located_impacts(self) -> int:
         """How many times a step may be cut where an impact begins."""
-        return self.impacts
+        return self.max_impacts
 
 
 def _detected(
@@ -122,7 +122,9 @@ def _detected(
         relative_velocities(found, at, free.X_0, free.link_velocity(m, x))
         for x in (state.qd, free.qd)
     )
-    scope.offer(lambda: {"contact.position": found.position, "contact.normal": found.frame[:, 0]})
+    scope.tap_lazily(
+        lambda: {"contact.position": found.position, "contact.normal": found.frame[:, 0]}
+    )
     after_n = scope.tap("contact.velocity_n", after[:, 0])
     after_t = scope.tap("contact.velocity_t", after[:, 1:])
     return found, before, jnp.concatenate([after_n[:, None], after_t], -1)

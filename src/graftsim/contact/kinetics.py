@@ -48,7 +48,7 @@ def coupled(tree: Tree, at: Places) -> np.ndarray:
 
 
 class Impulses(NamedTuple):
-    """What unit impulses at the contacts do to the joints: see `Articulated.half`."""
+    """What unit impulses at the contacts do to the joints: see `Articulated.innovations`."""
 
     articulated: Articulated
     z: Float[Array, "nv 3nc"]
@@ -58,9 +58,9 @@ class Impulses(NamedTuple):
         """J H^-1 J^T (1/kg): velocities at the contacts by impulses at the contacts."""
         return mirror(self.z.T @ self.y)
 
-    def respond(self, impulses: Float[Array, "3nc k"]) -> Float[Array, "nv k"]:
+    def response(self, impulses: Float[Array, "3nc k"]) -> Float[Array, "nv k"]:
         """H^-1 J^T lambda: changes of the joint velocities."""
-        return self.articulated.respond(self.y @ impulses)
+        return self.articulated.response(self.y @ impulses)
 
 
 def unit_impulses(
@@ -76,7 +76,7 @@ def unit_impulses(
     over the contacts, whose code is short.
     """
 
-    def respond(
+    def innovations(
         position: Float[Array, "k 3"], frame: Float[Array, "k 3 3"], sign: Float[Array, "nl k"]
     ) -> tuple[Float[Array, "nv 3k"], Float[Array, "nv 3k"]]:
         arm = jnp.broadcast_to(position[:, None], frame.shape)
@@ -84,12 +84,12 @@ def unit_impulses(
         # Every link's view of every direction.
         by_link = Transform(X_0.E[:, None], X_0.r[:, None]).force(spatial)
         f = jnp.repeat(sign, 3, axis=1)[:, :, None] * by_link
-        return articulated.half(jnp.swapaxes(f, -1, -2))
+        return articulated.innovations(jnp.swapaxes(f, -1, -2))
 
     if unroll:
-        return Impulses(articulated, *respond(contacts.position, contacts.frame, signs))
+        return Impulses(articulated, *innovations(contacts.position, contacts.frame, signs))
     z, y = jax.lax.map(
-        lambda c: respond(c[0][None], c[1][None], c[2][:, None]),
+        lambda c: innovations(c[0][None], c[1][None], c[2][:, None]),
         (contacts.position, contacts.frame, signs.T),
     )
     z, y = (jnp.moveaxis(x, 0, 1).reshape(x.shape[1], -1) for x in (z, y))

@@ -42,8 +42,8 @@ class Complementarity(RigidContact):
     most, fewer when converged; a few sweeps at a time, followed by at most `newton` Newton steps
     (0: none). `tolerance`: of the residual, relative to the velocities of approach; None:
     eps^(2/3), 0: always all sweeps. `cone`: "cone", or "pyramid" for friction bounded in each
-    tangent direction by itself. `most`: contacts solved for at a time, those nearest to closing;
-    others wait, which `contact.residual` shows. `impacts`: how often a step may be cut where an
+    tangent direction by itself. `max_contacts`: solved for at a time, those nearest to closing;
+    others wait, which `contact.residual` shows. `max_impacts`: how often a step may be cut where an
     impact begins; with 0 an impact has the geometry of the step's beginning, and derivatives that
     are right head-on only.
     """
@@ -56,8 +56,8 @@ class Complementarity(RigidContact):
     newton: int = eqx.field(default=3, static=True, kw_only=True)
     tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
     cone: Literal["cone", "pyramid"] = eqx.field(default="cone", static=True, kw_only=True)
-    most: int = eqx.field(default=32, static=True, kw_only=True)
-    impacts: int = eqx.field(default=4, static=True, kw_only=True)
+    max_contacts: int = eqx.field(default=32, static=True, kw_only=True)
+    max_impacts: int = eqx.field(default=4, static=True, kw_only=True)
 
     def method(self, unroll: bool) -> Method:
         """Sweeps."""
@@ -80,8 +80,8 @@ class LinearComplementarity(RigidContact):
     iterations: int = eqx.field(default=40, static=True, kw_only=True)
     newton: int = eqx.field(default=5, static=True, kw_only=True)
     tolerance: float | None = eqx.field(default=None, static=True, kw_only=True)
-    most: int = eqx.field(default=32, static=True, kw_only=True)
-    impacts: int = eqx.field(default=4, static=True, kw_only=True)
+    max_contacts: int = eqx.field(default=32, static=True, kw_only=True)
+    max_impacts: int = eqx.field(default=4, static=True, kw_only=True)
 
     def method(self, unroll: bool) -> Method:
         """An interior point."""

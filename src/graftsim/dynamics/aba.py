@@ -66,7 +66,7 @@ def aba(
 
     groups = _inwards(m, motion, c, p, tau, armature)
     qdd, a = _outwards(m, motion, c, groups)
-    scope.offer(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
+    scope.tap_lazily(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
     found = assemble(qdd, [g.dofs.reshape(-1) for g in _moving(groups)]) if qdd else tau
     return scope.tap("joint.qdd", found), Articulated(tree, X, groups)
 
@@ -147,7 +147,9 @@ class Articulated:
     ) -> None:
         self.tree, self.X, self.groups_of_level = tree, X, groups_of_level
 
-    def half(self, f: Float[Array, "nl 6 k"]) -> tuple[Float[Array, "nv k"], Float[Array, "nv k"]]:
+    def innovations(
+        self, f: Float[Array, "nl 6 k"]
+    ) -> tuple[Float[Array, "nv k"], Float[Array, "nv k"]]:
         """z = L^-1 u and y = d^-1 z, D = L d L^T: u^T D^-1 u is z^T y.
 
         u are the innovations under k sets of impulses (at the links' origins, in them).
@@ -177,8 +179,8 @@ class Articulated:
                 carried = Xt @ assemble(pieces, places)
         return jnp.concatenate(z), jnp.concatenate(y)
 
-    def respond(self, y: Float[Array, "nv k"]) -> Float[Array, "nv k"]:
-        """Changes of the joint velocities under k sets of impulses, given `half` of them."""
+    def response(self, y: Float[Array, "nv k"]) -> Float[Array, "nv k"]:
+        """Changes of the joint velocities under k sets of impulses, given `innovations` of them."""
         tree, k = self.tree, y.shape[-1]
         above: Float[Array, "l 6 k"] | None = None
         out, dofs, at = [], [], 0
@@ -186,7 +188,7 @@ class Articulated:
             if above is not None:
                 above = rows(self.X, index) @ from_parents(tree, d, above)
             pieces, places = [], []
-            # `half` goes through the groups of a level the other way round.
+            # `innovations` goes through the groups of a level the other way round.
             for g in reversed(self.groups_of_level[d]):
                 at_rest = jnp.zeros((len(g.places), 6, k), y.dtype)
                 a = at_rest if above is None else rows(above, g.places)

@@ -55,7 +55,7 @@ def acceleration(
         X = world_transforms(m.tree, motion) if X_0 is None else X_0
         return {"link.position": X.r, "link.rotation": transpose(X.E)}
 
-    scope.offer(poses)
+    scope.tap_lazily(poses)
     v = scope.tap("link.velocity", link_velocity(m.tree, motion))
     passive, q_dof, qd_dof = passive_terms(m.model, q, qd, scope=scope)
     c = scope.tap("actuator.command", command(m.model.actuator, u, state.act))

@@ -156,7 +156,7 @@ def target(shapes: Shapes, text: str) -> tuple[Target, Rows]:
     """A target and its rows. Raises VariableError: unknown, no row, or nothing reads it."""
     chosen = Selector.parse(text)
     _exists(shapes, chosen.name)
-    if CATALOGUE[chosen.name].shown:
+    if CATALOGUE[chosen.name].observe_only:
         raise VariableError(
             f"'{chosen.name}' is shown, but nothing in the dynamics reads it, so a graft on it "
             "would change nothing."

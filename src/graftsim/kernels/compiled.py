@@ -22,7 +22,7 @@ from graftsim.kernels.codegen.layout import Layout, lay_out
 from graftsim.kernels.codegen.liveness import Live, find_live
 from graftsim.kernels.codegen.schedule import shorten
 from graftsim.kernels.codegen.writer import Entry
-from graftsim.kernels.ir.arrays import SMALL, Pull, Value
+from graftsim.kernels.ir.arrays import SMALL, LazyArray, Value
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.sizes import LEAST, Size, Undecided, value, within
 from graftsim.kernels.ir.statements import Buffer
@@ -264,7 +264,7 @@ class Function:
         outs = t.closed(self.closed, args)
         inputs = len(args) + len(extra)
         for k, (x, aval) in enumerate(zip(outs, self.out_avals, strict=True)):
-            if isinstance(x, Pull) and (own := x.buffer) is not None and _ours(p, own):
+            if isinstance(x, LazyArray) and (own := x.buffer) is not None and _ours(p, own):
                 # A stack that a loop fills is filled in place.
                 own.role, own.slot = "output", inputs + k
                 continue

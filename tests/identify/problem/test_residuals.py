@@ -10,7 +10,7 @@ import zoo
 from graftsim import Channel, Positive, Problem, Recording, Unbounded
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.loss import Huber, Squared
-from graftsim.identify.problem.residuals import Compiled, as_data, read_along, simulate
+from graftsim.identify.problem.residuals import ResidualProgram, as_data, read_along, simulate
 from graftsim.identify.problem.windows import Cutting, cut
 
 
@@ -34,7 +34,7 @@ def posed():
     )
     windows = problem.train_windows()
     data = as_data(windows, problem.sigma, np.float64)
-    compiled = Compiled(problem.setup, problem.parameters, data, Squared(), problem.nlocal)
+    compiled = ResidualProgram(problem.setup, problem.parameters, data, Squared(), problem.nlocal)
     return problem, windows, data, compiled
 
 
@@ -63,7 +63,9 @@ def test_padding_carries_no_weight(posed):
             jnp.where(m[..., None], v, 1e3) for m, v in zip(windows.mask, data.value, strict=True)
         )
     )
-    compiled = Compiled(problem.setup, problem.parameters, spoiled, Squared(), problem.nlocal)
+    compiled = ResidualProgram(
+        problem.setup, problem.parameters, spoiled, Squared(), problem.nlocal
+    )
     r, J_t, J_l = compiled.jacobian(problem.parameters.start, np.zeros((len(windows), 2)))
     n = windows.time[0].shape[1]
     assert (r[:, n:][~windows.mask[1]] == 0).all()

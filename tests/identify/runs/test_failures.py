@@ -6,7 +6,7 @@ import pytest
 import graftsim as gs
 import zoo
 from graftsim.engine import ImplicitDamping
-from graftsim.identify.runs.failures import Tally, Tolerant
+from graftsim.identify.runs.failures import FailureTolerant, SimulationCount
 from graftsim.optim.bounded import Bounded
 from graftsim.optim.least_squares import LevenbergMarquardt, levenberg_marquardt
 from graftsim.optim.local_solver import Point
@@ -66,7 +66,7 @@ def test_a_search_leaves_them_out_too(undriven):
 
 def test_windows_are_counted():
     """Each that has a residual that is not finite, once."""
-    tally, r = Tally(), np.zeros((5, 3))
+    tally, r = SimulationCount(), np.zeros((5, 3))
     r[1, 2], r[4, 0], r[4, 1] = np.nan, np.inf, np.nan
     assert tally.of(r) is r
     assert str(tally) == "5 windows simulated, 2 of them turned non-finite"
@@ -78,7 +78,7 @@ def test_a_few_lost_at_a_time_do_no_harm():
     Which ones changes with every step, so it need not settle; it is where all windows would be.
     """
     rng = np.random.default_rng(3)
-    x, lost = np.linspace(0, 1, 20), Tally()
+    x, lost = np.linspace(0, 1, 20), SimulationCount()
     data = 2.0 * x + rng.normal(0, 1, (200, 1)) + 0.01 * rng.normal(size=(200, 20))
 
     def residual(theta, local, hurt=True):
@@ -100,7 +100,7 @@ def test_a_few_lost_at_a_time_do_no_harm():
         lambda t, l: residual(t, l, False), lambda t, l: jacobian(t, l, False),
         start, bounds, LevenbergMarquardt(),
     )  # fmt: skip
-    tolerant = Tolerant(residual, jacobian, 20, lost)
+    tolerant = FailureTolerant(residual, jacobian, 20, lost)
     found = levenberg_marquardt(
         tolerant.residual, tolerant.jacobian, start, bounds, LevenbergMarquardt()
     )

@@ -19,7 +19,7 @@ import numpy as np
 
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled
+from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.runs.holdout import Heldout, compare, typical
 from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.identify.runs.window_cost import WindowCost
@@ -82,7 +82,7 @@ class Screened:
     first_cost: float
     # Of the last horizon: programs over the fitted windows, how many samples they have, and the
     # held-out windows.
-    compiled: Compiled
+    compiled: ResidualProgram
     samples: float
     held: Heldout
 

@@ -16,9 +16,9 @@ import numpy as np
 from graftsim.errors import ProblemError
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled
+from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.runs import residual_program
-from graftsim.identify.runs.failures import Part
+from graftsim.identify.runs.failures import WindowSubset
 from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
 from graftsim.optim.local_solver import Point
 from graftsim.optim.subset import Subset
@@ -92,7 +92,7 @@ def draw_weights(names: Sequence[str], options: Bootstrap) -> tuple[np.ndarray, 
 
 def refit(
     problem: Problem,
-    compiled: Compiled,
+    compiled: ResidualProgram,
     theta: np.ndarray,
     local: np.ndarray,
     weights: np.ndarray,
@@ -133,7 +133,7 @@ def some_replicas(problem: Problem, item: Mapping[str, Any]) -> dict[str, np.nda
 
 
 def bootstrap(
-    problem: Problem, part: Part, point: Point, options: Bootstrap, pool: Pool
+    problem: Problem, part: WindowSubset, point: Point, options: Bootstrap, pool: Pool
 ) -> Resampled:
     """Refits of resampled windows, from the solution; each task of the pool takes a few of them."""
     weights, blocks = draw_weights(part.windows.recording, options)

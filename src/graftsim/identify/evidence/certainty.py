@@ -18,7 +18,7 @@ from graftsim.identify.results.between_recordings import Spread, between_recordi
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import ParameterRow, WeakDirection
 from graftsim.identify.results.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, parameter_rows
-from graftsim.identify.runs.failures import Part
+from graftsim.identify.runs.failures import WindowSubset
 from graftsim.optim.local_solver import Point
 
 # Instead of a name: every parameter that is weak, or not identifiable.
@@ -42,7 +42,7 @@ class Certainty(NamedTuple):
 
 def certainty(
     problem: Problem,
-    part: Part,
+    part: WindowSubset,
     point: Point,
     resample: Bootstrap | None = None,
     profiled: Sequence[str] = (),

@@ -15,7 +15,7 @@ from graftsim.engine.backend import common_patterns
 from graftsim.errors import ModelError
 from graftsim.identify.evidence.certainty import Certainty
 from graftsim.identify.problem import residuals
-from graftsim.identify.problem.parameters import Setup
+from graftsim.identify.problem.parameters import SimulatorAndSensors
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.windows import Windows, unmeasured
 from graftsim.identify.results.between_recordings import Spread, disagree
@@ -61,10 +61,10 @@ class _Run(NamedTuple):
 
 def judge(
     problem: Problem,
-    fitted: Setup,
+    fitted: SimulatorAndSensors,
     train: Windows,
     train_local: np.ndarray,
-    physics: Setup | None = None,
+    physics: SimulatorAndSensors | None = None,
 ) -> Judged:
     """Simulate all windows with the start and the fitted model, each from its best initial states.
 
@@ -123,7 +123,9 @@ def _errors(
     return tuple(errors)
 
 
-def _step_error(fitted: Setup, runner: _Runner, local: np.ndarray, after: _Run) -> float:
+def _step_error(
+    fitted: SimulatorAndSensors, runner: _Runner, local: np.ndarray, after: _Run
+) -> float:
     """RMS change of the residuals when the integrator's step is halved, in units of the noise.
 
     A fit adjusts its parameters to the errors of a coarse step; this says how large they are. As
@@ -139,7 +141,9 @@ def _step_error(fitted: Setup, runner: _Runner, local: np.ndarray, after: _Run) 
     middle = float(simulator.dt) * (steps // 2)
     held_twice = jnp.repeat(data.controls, 2, axis=1)[:, :steps]
     finer = replace(simulator, dt=simulator.dt / 2)
-    fine = runner.run(Setup(finer, fitted.sensors), local, data._replace(controls=held_twice))
+    fine = runner.run(
+        SimulatorAndSensors(finer, fitted.sensors), local, data._replace(controls=held_twice)
+    )
     changes = [
         ((b - a) * np.asarray(weight))[np.asarray(time) <= middle]
         for a, b, weight, time in zip(after.error, fine.error, data.weight, data.time, strict=True)
@@ -150,7 +154,7 @@ def _step_error(fitted: Setup, runner: _Runner, local: np.ndarray, after: _Run) 
 
 
 def _on_kernels(
-    f: Callable[..., Any], problem: Problem, fitted: Setup, data: residuals.Data
+    f: Callable[..., Any], problem: Problem, fitted: SimulatorAndSensors, data: residuals.WindowData
 ) -> Callable[..., Any]:
     """f(kernel, setup, local, window) for the start and the fitted model, on kernels if it can."""
     local = jnp.zeros(problem.nlocal, problem.simulator.dt.dtype)
@@ -167,7 +171,11 @@ class _Runner:
     """Compiled once, used for the start and the fitted model."""
 
     def __init__(
-        self, problem: Problem, fitted: Setup, windows: Windows, seen: list[np.ndarray]
+        self,
+        problem: Problem,
+        fitted: SimulatorAndSensors,
+        windows: Windows,
+        seen: list[np.ndarray],
     ) -> None:
         self.problem, self.dtype = problem, problem.simulator.dt.dtype
         self.data = residuals.as_data(windows, problem.sigma, self.dtype)
@@ -179,7 +187,9 @@ class _Runner:
         )
         loss = problem.criterion
 
-        def predict_one(kernel: bool, setup: Setup, local: Any, w: residuals.Data) -> Any:
+        def predict_one(
+            kernel: bool, setup: SimulatorAndSensors, local: Any, w: residuals.WindowData
+        ) -> Any:
             trajectory = residuals.simulate(setup, w, local, kernel=kernel)
             read = residuals.read_along(setup, w, trajectory, kernel=kernel)
             specs = setup.sensors.specs
@@ -188,23 +198,23 @@ class _Runner:
 
         predicted = _on_kernels(predict_one, problem, fitted, self.data)
 
-        def residual(setup: Setup, local: Any, w: residuals.Data) -> Any:
+        def residual(setup: SimulatorAndSensors, local: Any, w: residuals.WindowData) -> Any:
             return residuals.whiten(predicted(setup, local, w)[1], w, loss)
 
-        def jacobian(setup: Setup, local: Any, data: residuals.Data) -> Any:
-            def f(_: Any, l: Any, w: residuals.Data) -> Any:
+        def jacobian(setup: SimulatorAndSensors, local: Any, data: residuals.WindowData) -> Any:
+            def f(_: Any, l: Any, w: residuals.WindowData) -> Any:
                 return residual(setup, l, w)
 
             nothing = jnp.zeros(0, self.dtype), jnp.zeros((0, 0), self.dtype)
             r, _, J = residuals.derivatives(f, nothing[0], local, data, nothing[1])
             return r, J
 
-        def predict(setup: Setup, local: Any, data: residuals.Data) -> Any:
+        def predict(setup: SimulatorAndSensors, local: Any, data: residuals.WindowData) -> Any:
             return jax.vmap(predicted, (None, 0, 0))(setup, local, data)
 
         self._jacobian, self._predict = jax.jit(jacobian), jax.jit(predict)
 
-    def initial(self, setup: Setup, guess: np.ndarray) -> np.ndarray:
+    def initial(self, setup: SimulatorAndSensors, guess: np.ndarray) -> np.ndarray:
         """Displacements of the initial states that fit what may be seen of each window."""
 
         def jacobian(local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -216,7 +226,12 @@ class _Runner:
             lambda local: jacobian(local)[0], jacobian, guess, self.problem.local_std, options
         )
 
-    def run(self, setup: Setup, local: np.ndarray, data: residuals.Data | None = None) -> _Run:
+    def run(
+        self,
+        setup: SimulatorAndSensors,
+        local: np.ndarray,
+        data: residuals.WindowData | None = None,
+    ) -> _Run:
         """Simulate every window, or those of other `data` of the same form."""
         data = self.data if data is None else data
         read, error, q = self._predict(setup, jnp.asarray(local, self.dtype), data)

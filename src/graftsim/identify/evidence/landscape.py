@@ -8,7 +8,7 @@ from graftsim.blas import one_blas_thread
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.problem.parameters import search_box
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled
+from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.results.result import Landscape
 from graftsim.identify.runs.residual_program import compiled
 from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
@@ -80,7 +80,7 @@ def _chunks(cells: np.ndarray) -> list[np.ndarray]:
     return list(cells[rows].reshape(-1, CHUNK, cells.shape[1]))
 
 
-def _costs(problem: Problem, programs: Compiled, cells: np.ndarray) -> np.ndarray:
+def _costs(problem: Problem, programs: ResidualProgram, cells: np.ndarray) -> np.ndarray:
     """Costs [n] of theta [n, p], initial states adjusting."""
     none = np.zeros(0, int)
     windows = len(programs.data.controls)

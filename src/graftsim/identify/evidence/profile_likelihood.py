@@ -15,7 +15,7 @@ import numpy as np
 
 from graftsim.identify.evidence.bootstrap import CHUNK
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled
+from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.results.result import QUANTILE, Profile
 from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
 from graftsim.optim.local_solver import Point
@@ -28,7 +28,7 @@ LOCAL = LevenbergMarquardt(iterations=25, cost_tolerance=1e-7)
 
 def profile(
     problem: Problem,
-    compiled: Compiled,
+    compiled: ResidualProgram,
     point: Point,
     covariance: np.ndarray,
     i: int,

@@ -21,7 +21,7 @@ from graftsim.identify.experiment.motions import SAFE, Motions
 from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.parameters import Custom
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Data
+from graftsim.identify.problem.residuals import WindowData
 from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.optim.arrowhead import inverse
 from graftsim.recordings.recording import Channel, Recording
@@ -198,7 +198,7 @@ class _Planner:
         def again(leaf: Any) -> Any:
             return jnp.tile(jnp.asarray(leaf)[:1], (n * W,) + (1,) * (leaf.ndim - 1))
 
-        data = Data(
+        data = WindowData(
             controls=jnp.asarray(cut(u), dtype),
             q0=jnp.asarray(cut(q)[:, 0], dtype),
             qd0=jnp.asarray(cut(qd)[:, 0], dtype),

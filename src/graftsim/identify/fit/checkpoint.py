@@ -14,7 +14,7 @@ from graftsim.identify.pool.atomic_files import UNREADABLE, replace_arrays
 from graftsim.identify.problem.digest import digest
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Iteration
-from graftsim.identify.runs.failures import Tally
+from graftsim.identify.runs.failures import SimulationCount
 from graftsim.optim.local_solver import Point
 from graftsim.optim.outcome import Outcome
 
@@ -90,7 +90,7 @@ class Checkpoint:
             stage=facts["stage"],
             begun=True,
             history=tuple(Iteration(**h) for h in facts["history"]),
-            tally=Tally(**facts["tally"]),
+            tally=SimulationCount(**facts["tally"]),
             searched=facts["searched"],
             **optional,
         )

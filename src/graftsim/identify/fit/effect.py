@@ -16,7 +16,7 @@ import numpy as np
 
 from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.runs.failures import Part
+from graftsim.identify.runs.failures import WindowSubset
 from graftsim.optim.bounded import Bounded
 
 # How far inside its bounds a number starts that has no effect on the bound, as a share.
@@ -26,7 +26,7 @@ NAMED = 4
 
 
 def without_effect(
-    part: Part, problem: Problem, theta: np.ndarray, local: np.ndarray
+    part: WindowSubset, problem: Problem, theta: np.ndarray, local: np.ndarray
 ) -> np.ndarray:
     """Mask [p] of the physical parameters on which no residual depends at theta [p], local [w, s].
 
@@ -40,7 +40,7 @@ def without_effect(
 
 
 def start_with_effect(
-    part: Part, problem: Problem, theta: np.ndarray, local: np.ndarray
+    part: WindowSubset, problem: Problem, theta: np.ndarray, local: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where to start [p], and the mask [p] of the parameters that stay there (see `hold`).
 

@@ -14,9 +14,9 @@ from graftsim.identify.fit.state import FitState
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.parameters import search_box
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled
+from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.runs import residual_program
-from graftsim.identify.runs.failures import SHARE, Tally, Tolerant, whole
+from graftsim.identify.runs.failures import SHARE, FailureTolerant, SimulationCount, whole
 from graftsim.optim.global_search import (
     BasinHopping,
     Found,
@@ -47,21 +47,21 @@ PORTION = 16
 
 def local_minima(
     problem: Problem,
-    compiled: Compiled,
+    compiled: ResidualProgram,
     starts: np.ndarray,
     options: LevenbergMarquardt,
-    tally: Tally | None = None,
+    tally: SimulationCount | None = None,
 ) -> Points:
     """Local minima from many starts [n, p] of the physical parameters, all at once."""
     bounds = problem.bounds_of(problem.parameters.start, physics=True)
     active = np.flatnonzero(problem.parameters.physical)
     embed = Subset(active, starts).embed
     windows = len(compiled.data.controls)
-    tolerant = Tolerant(
+    tolerant = FailureTolerant(
         lambda t, l: compiled.many_residuals(embed(t), l),
         lambda t, l: compiled.many_jacobians(embed(t), l, active),
         int(SHARE * windows),
-        Tally() if tally is None else tally,
+        SimulationCount() if tally is None else tally,
     )
     found = minimise_many(
         tolerant.residual,
@@ -82,7 +82,7 @@ def some_minima(problem: Problem, item: Mapping[str, Any]) -> dict[str, Any]:
     """A task: local minima from points [n, p] on windows of a `horizon`, `kept` [k] of them."""
     compiled = residual_program.compiled(problem, float(item["horizon"]), item["kept"])
     options = LevenbergMarquardt(int(item["iterations"]))
-    tally = Tally()
+    tally = SimulationCount()
     found = local_minima(problem, compiled, item["points"], options, tally)
     counts = {"simulated": tally.simulated, "lost": tally.lost}
     return {"theta": found.theta, "cost": found.cost, **counts}
@@ -94,7 +94,7 @@ def spread(
     pool: Pool,
     horizon: float,
     kept: np.ndarray | None,
-    tally: Tally,
+    tally: SimulationCount,
 ) -> LocalSolve:
     """Local solves in portions that each are a task of a pool, all counted in `tally`.
 
@@ -121,7 +121,7 @@ def spread(
 
 def search(
     problem: Problem,
-    compiled: Compiled,
+    compiled: ResidualProgram,
     starts: np.ndarray,
     options: GlobalSearch,
     solve: LocalSolve | None = None,
@@ -177,7 +177,7 @@ def searched(problem: Problem, options: GlobalSearch, state: FitState, pool: Poo
     part, theta = whole(problem, problem.horizons[-1], shared=True), state.theta
     nothing = np.zeros((len(part.windows), problem.nlocal))
     part = part.without(part.finite(theta, nothing)) or part
-    tally = Tally()
+    tally = SimulationCount()
     solve = spread(problem, options, pool, part.horizon, part.chosen, tally)
     found = search(problem, part.compiled, theta[None], options, solve)
     if np.isfinite(found.cost[0]):

@@ -11,7 +11,7 @@ import numpy as np
 from graftsim.engine.simulator import Simulator
 from graftsim.graft.bound import BoundGraft, BoundGrafts
 from graftsim.identify.problem.graft_scales import follow
-from graftsim.identify.problem.parameters import Setup
+from graftsim.identify.problem.parameters import SimulatorAndSensors
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.windows import Windows
 from graftsim.identify.results.result import QUANTILE, Curve, GraftSummary
@@ -25,7 +25,7 @@ EDGE = 0.005
 
 def summarise(
     problem: Problem,
-    fitted: Setup,
+    fitted: SimulatorAndSensors,
     windows: Windows,
     covariance: np.ndarray,
 ) -> tuple[GraftSummary, ...]:

@@ -6,10 +6,10 @@ import numpy as np
 
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.runs.failures import Part
+from graftsim.identify.runs.failures import WindowSubset
 
 
-def simulated(problem: Problem, part: Part, theta: np.ndarray) -> Part:
+def simulated(problem: Problem, part: WindowSubset, theta: np.ndarray) -> WindowSubset:
     """The windows that the start can simulate; ProblemError where it cannot simulate many."""
     finite = part.finite(theta, resting(problem, part))
     if not finite.all() and (smaller := part.without(finite)) is not None:
@@ -26,6 +26,6 @@ def simulated(problem: Problem, part: Part, theta: np.ndarray) -> Part:
     )
 
 
-def resting(problem: Problem, part: Part) -> np.ndarray:
+def resting(problem: Problem, part: WindowSubset) -> np.ndarray:
     """Initial states of windows before they are fitted: no displacement [w, s]."""
     return np.zeros((len(part.windows), problem.nlocal))

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from graftsim.identify.results.result import Iteration
-from graftsim.identify.runs.failures import Part, Tally
+from graftsim.identify.runs.failures import SimulationCount, WindowSubset
 from graftsim.optim.local_solver import Point
 from graftsim.optim.outcome import Outcome
 
@@ -28,11 +28,11 @@ class FitState:
     stage: int = 0
     begun: bool = False
     kept: Int[np.ndarray, " k"] | None = None
-    part: Part | None = None
+    part: WindowSubset | None = None
     unused: Bool[np.ndarray, " p"] | None = None
     alone: Float[np.ndarray, " p"] | None = None
     history: tuple[Iteration, ...] = ()
-    tally: Tally = field(default_factory=Tally)
+    tally: SimulationCount = field(default_factory=SimulationCount)
     searched: str = "none"
 
     @classmethod
@@ -50,7 +50,7 @@ class FitState:
         """Has the stage ended, and would not go on if it were given more iterations?"""
         return self.point.outcome not in (None, Outcome.ITERATION_LIMIT)
 
-    def with_part(self, part: Part) -> FitState:
+    def with_part(self, part: WindowSubset) -> FitState:
         """With other windows taking part."""
         return replace(self, part=part, kept=part.chosen)
 

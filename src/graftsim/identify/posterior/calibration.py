@@ -25,7 +25,7 @@ from graftsim.identify.posterior.variational_mixture import (
     train,
 )
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Data
+from graftsim.identify.problem.residuals import WindowData
 from graftsim.identify.runs.predictive import Predictive, draw_prior
 
 
@@ -33,7 +33,7 @@ class Sets(NamedTuple):
     """Simulated data sets: parameters that made them [n, p], their windows, stacked [n, ...]."""
 
     theta: np.ndarray
-    data: Data
+    data: WindowData
 
 
 class Uniformity(NamedTuple):
@@ -101,7 +101,7 @@ class Calibration:
         keys = jax.random.split(jax.random.key(seed), (len(sets.theta), 3))
         all_seen = jnp.full(options.epochs, np.iinfo(np.int32).max)
 
-        def one(at: Coordinates, data: Data, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def one(at: Coordinates, data: WindowData, keys: jax.Array) -> tuple[jax.Array, jax.Array]:
             history, _ = train(self.density, options, start, at, data, all_seen, keys[0])
             last = jax.tree.map(lambda x: x[-1], history)
             share = effective_share(self.density, last, at, data, keys[2])

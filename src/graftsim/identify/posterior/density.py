@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled, Data
+from graftsim.identify.problem.residuals import ResidualProgram, WindowData
 from graftsim.identify.runs.window_cost import WindowCost
 from graftsim.optim.arrowhead import inverse, normal_equations, reduced
 from graftsim.optim.least_squares import LevenbergMarquardt
@@ -102,14 +102,14 @@ class Coordinates(NamedTuple):
 
 
 class Density:
-    """log p(theta, z | data) of a problem on the windows of a `Compiled`, up to a constant.
+    """log p(theta, z | data) of a problem on the windows of a `ResidualProgram`, up to a constant.
 
     Likelihood: whitened residuals are standard normal (Huber's density where the problem's loss
     is). Prior: the problem's Gaussian priors within the bounds, flat where there is none, and the
     weak prior of initial states. All methods but `around` can be traced, mapped, differentiated.
     """
 
-    def __init__(self, problem: Problem, compiled: Compiled) -> None:
+    def __init__(self, problem: Problem, compiled: ResidualProgram) -> None:
         p, self.dtype = problem.parameters, compiled.dtype
         size = np.where(p.start != 0, np.abs(p.start), 0.1)
         size = np.where(p.physical, size, 1.0)
@@ -140,7 +140,7 @@ class Density:
         """Parameters at x; the initial states' part of x may be left out."""
         return self.space.theta(at.centre + at.spread @ x[: self.count])
 
-    def cost(self, theta: Array, local: Array, data: Data) -> Array:
+    def cost(self, theta: Array, local: Array, data: WindowData) -> Array:
         """Half the sum of squares of the residuals: minus the log likelihood."""
         r = jax.vmap(self._one, (None, 0, 0))(theta, local, data)
         return 0.5 * jnp.sum(r * r)
@@ -150,14 +150,14 @@ class Density:
         far = jnp.sum(((theta - self._mean) * self._precision) ** 2)
         return 0.5 * (far + jnp.sum((local * self._local_precision) ** 2))
 
-    def log(self, x: Float[Array, " n"], at: Coordinates, data: Data) -> Float[Array, ""]:
+    def log(self, x: Float[Array, " n"], at: Coordinates, data: WindowData) -> Float[Array, ""]:
         """The density of x."""
         u, local = self.place(x, at)
         theta = self.space.theta(u)
         cost = self.cost(theta, local, data) + self.prior_cost(theta, local)
         return jnp.sum(self.space.log_slope(u)) - cost
 
-    def around(self, theta: np.ndarray, data: Data | None = None) -> Coordinates:
+    def around(self, theta: np.ndarray, data: WindowData | None = None) -> Coordinates:
         """Coordinates around the minimum that Levenberg-Marquardt reaches from theta [p].
 
         Raises ProblemError where it cannot be simulated.

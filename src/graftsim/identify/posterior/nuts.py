@@ -14,7 +14,7 @@ from graftsim.errors import ProblemError
 from graftsim.identify.fit.fit import fit
 from graftsim.identify.posterior.density import Coordinates, Density
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Data
+from graftsim.identify.problem.residuals import WindowData
 from graftsim.identify.results.result import Result
 from graftsim.identify.runs.residual_program import compile_windows
 
@@ -171,7 +171,7 @@ def blackjax() -> Any:
 
 
 def chains_of(
-    density: Density, options: Chains, at: Coordinates, data: Data, key: Any
+    density: Density, options: Chains, at: Coordinates, data: WindowData, key: Any
 ) -> tuple[Any, Any, Any]:
     """Parameters [c, n, p], divergent [c, n], leapfrog steps [c, n] of chains on one data set.
 

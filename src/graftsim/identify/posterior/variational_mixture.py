@@ -33,7 +33,7 @@ from graftsim.identify.posterior.density import Coordinates, Density
 from graftsim.identify.posterior.nuts import Posterior
 from graftsim.identify.problem.parameters import search_box
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Data
+from graftsim.identify.problem.residuals import WindowData
 from graftsim.identify.results.result import Result
 from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.optim.mixture import GaussianMixture, spread_mixture
@@ -224,7 +224,7 @@ def train(
     training: Training,
     start: GaussianMixture,
     at: Coordinates | None,
-    data: Data,
+    data: WindowData,
     seen: Any,
     key: Any,
 ) -> tuple[GaussianMixture, Any]:
@@ -267,7 +267,7 @@ def train(
 
 
 def _loss_gradient(
-    density: Density, training: Training, q: GaussianMixture, at: Any, data: Data, key: Any
+    density: Density, training: Training, q: GaussianMixture, at: Any, data: WindowData, key: Any
 ) -> tuple[Any, GaussianMixture]:
     """Mean cost of relaxed samples, for each residual known, and its gradient by the mixture."""
     place_ = place(density, at)
@@ -288,7 +288,7 @@ def _loss_gradient(
 
 
 def _elbo_gradient(
-    density: Density, training: Training, q: GaussianMixture, at: Any, data: Data, key: Any
+    density: Density, training: Training, q: GaussianMixture, at: Any, data: WindowData, key: Any
 ) -> tuple[Any, GaussianMixture]:
     """Minus the evidence lower bound, and its gradient.
 
@@ -324,7 +324,12 @@ def _each(cost: Callable[..., Any], *x: Any) -> tuple[Any, Any, Any]:
 
 
 def effective_share(
-    density: Density, q: GaussianMixture, at: Coordinates, data: Data, key: Any, count: int = 1000
+    density: Density,
+    q: GaussianMixture,
+    at: Coordinates,
+    data: WindowData,
+    key: Any,
+    count: int = 1000,
 ) -> Any:
     """(sum w)^2 / (n sum w^2) of n draws, w = p/q, q with the normal of the initial states."""
     own, move = jax.random.split(key)
@@ -341,13 +346,13 @@ def effective_share(
     return jnp.sum(w) ** 2 / (count * jnp.maximum(jnp.sum(w * w), 1e-300))
 
 
-def _order(data: Data) -> tuple[Any, ...]:
+def _order(data: WindowData) -> tuple[Any, ...]:
     """The number of every sample of a sensor [w, n], in the order of the windows."""
     there = (jnp.any(w > 0, -1) for w in data.weight)
     return tuple((jnp.cumsum(t.reshape(-1)) - 1).reshape(t.shape) for t in there)
 
 
-def _seen(online: Online | None, data: Data, epochs: int) -> np.ndarray:
+def _seen(online: Online | None, data: WindowData, epochs: int) -> np.ndarray:
     """Samples of each channel that are known in each epoch."""
     most = max(int(np.count_nonzero(np.asarray(w).any(-1))) for w in data.weight)
     if online is None:

@@ -33,7 +33,7 @@ _FACTOR = 5.0
 _COMPONENT = re.compile(r"(?P<selector>.*\])\.(?P<component>\w+(,\w+)*)", re.DOTALL)
 
 
-class Setup(eqx.Module):
+class SimulatorAndSensors(eqx.Module):
     """All that parameters live in: the simulator with its model, and the sensors."""
 
     simulator: Simulator
@@ -87,7 +87,7 @@ class Block:
     start: np.ndarray
     domain: Domain
     units: tuple[str, ...]
-    write: Callable[[Setup, Float[Array, " n"]], Setup]
+    write: Callable[[SimulatorAndSensors, Float[Array, " n"]], SimulatorAndSensors]
     groups: np.ndarray | None = None
     group_keys: tuple[Group, ...] = ()
 
@@ -102,7 +102,10 @@ class Parameters:
     """
 
     def __init__(
-        self, setup: Setup, free: Mapping[str, Domain | Custom], grafts: Sequence[str] = ()
+        self,
+        setup: SimulatorAndSensors,
+        free: Mapping[str, Domain | Custom],
+        grafts: Sequence[str] = (),
     ) -> None:
         self._recipe = (setup, dict(free), tuple(grafts))
         self.blocks = _blocks(*self._recipe)
@@ -139,7 +142,7 @@ class Parameters:
         vars(self).update(state)
         self.blocks = _blocks(*self._recipe)
 
-    def apply(self, setup: Setup, theta: Float[Array, " p"]) -> Setup:
+    def apply(self, setup: SimulatorAndSensors, theta: Float[Array, " p"]) -> SimulatorAndSensors:
         """The setup with the numbers of theta written into it (traceable)."""
         at = 0
         for block in self.blocks:
@@ -150,7 +153,7 @@ class Parameters:
 
 
 def _blocks(
-    setup: Setup, free: Mapping[str, Domain | Custom], grafts: Sequence[str]
+    setup: SimulatorAndSensors, free: Mapping[str, Domain | Custom], grafts: Sequence[str]
 ) -> list[Block]:
     found = [_block(setup, text, domain) for text, domain in free.items()]
     return found + [_weights(setup, label) for label in grafts]
@@ -170,7 +173,7 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def _weights(setup: Setup, label: str) -> Block:
+def _weights(setup: SimulatorAndSensors, label: str) -> Block:
     """The weights of a graft. Its prior says what a weight costs; physical numbers cost nothing."""
     grafts = setup.simulator.grafts
     assert isinstance(grafts, BoundGrafts)
@@ -178,7 +181,7 @@ def _weights(setup: Setup, label: str) -> Block:
     start = np.asarray(graft.trainable, float)
     names = tuple(f"graft.{label}.{i}" for i in range(len(start)))
 
-    def write(s: Setup, x: Array) -> Setup:
+    def write(s: SimulatorAndSensors, x: Array) -> SimulatorAndSensors:
         old = s.simulator.grafts
         assert isinstance(old, BoundGrafts)
         new = old.replace(label, old[label].with_trainable(x.astype(s.simulator.dt.dtype)))
@@ -189,11 +192,11 @@ def _weights(setup: Setup, label: str) -> Block:
     return Block(names, start, domain, ("1",) * len(names), write, graft.groups(), groups)
 
 
-def _block(setup: Setup, text: str, domain: Domain | Custom) -> Block:
+def _block(setup: SimulatorAndSensors, text: str, domain: Domain | Custom) -> Block:
     if isinstance(domain, Custom):
         custom = domain
 
-        def write(s: Setup, x: Array) -> Setup:
+        def write(s: SimulatorAndSensors, x: Array) -> SimulatorAndSensors:
             return _with_model(s, custom.apply(s.simulator.model, x))
 
         names = tuple(f"{text}[{n}]" for n in custom.names)
@@ -227,12 +230,12 @@ def _block(setup: Setup, text: str, domain: Domain | Custom) -> Block:
     return _leaf(setup, text, selector, component, domain)
 
 
-def _with_model(setup: Setup, model: Any) -> Setup:
+def _with_model(setup: SimulatorAndSensors, model: Any) -> SimulatorAndSensors:
     return eqx.tree_at(lambda s: s.simulator.model, setup, model)
 
 
 def _leaf(
-    setup: Setup, text: str, selector: Selector, component: str | None, domain: Domain
+    setup: SimulatorAndSensors, text: str, selector: Selector, component: str | None, domain: Domain
 ) -> Block:
     model = setup.simulator.model
     known = [
@@ -267,7 +270,7 @@ def _leaf(
     if not np.all(np.isfinite(start)):
         raise ProblemError(f"{selector}: its starting value is not finite, so it cannot be fitted.")
 
-    def write(s: Setup, x: Array) -> Setup:
+    def write(s: SimulatorAndSensors, x: Array) -> SimulatorAndSensors:
         old = leaf(s.simulator.model, selector.name)
         values = jnp.broadcast_to(x, (len(index),)).astype(old.dtype)
         return _with_model(s, with_leaf(s.simulator.model, selector.name, old.at[at].set(values)))
@@ -284,7 +287,7 @@ def _leaf(
     return Block(tuple(name_of), start, domain, units, write)
 
 
-def _dt(setup: Setup, domain: Domain) -> Block:
+def _dt(setup: SimulatorAndSensors, domain: Domain) -> Block:
     start = np.array([float(setup.simulator.dt)])
     return Block(
         ("simulator.dt",),
@@ -295,7 +298,7 @@ def _dt(setup: Setup, domain: Domain) -> Block:
     )
 
 
-def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
+def _sensor(setup: SimulatorAndSensors, selector: Selector, domain: Domain) -> Block:
     quantity = selector.name.split(".", 1)[1]
     if quantity not in SENSOR_NUMBERS:
         known = suggest(quantity, SENSOR_NUMBERS)
@@ -307,7 +310,7 @@ def _sensor(setup: Setup, selector: Selector, domain: Domain) -> Block:
     at = np.array(rows)
     start = np.asarray(getattr(setup.sensors, quantity))[at].astype(float)
 
-    def write(s: Setup, x: Array) -> Setup:
+    def write(s: SimulatorAndSensors, x: Array) -> SimulatorAndSensors:
         old = getattr(s.sensors, quantity)
         new = old.at[at].set(jnp.broadcast_to(x, at.shape).astype(old.dtype))
         return eqx.tree_at(lambda t: getattr(t.sensors, quantity), s, new)

@@ -16,7 +16,12 @@ from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.graft_scales import set_scales
 from graftsim.identify.problem.loss import Loss, choose_loss
-from graftsim.identify.problem.parameters import Custom, Parameters, Setup, default_domain
+from graftsim.identify.problem.parameters import (
+    Custom,
+    Parameters,
+    SimulatorAndSensors,
+    default_domain,
+)
 from graftsim.identify.problem.residuals import residual_width
 from graftsim.identify.problem.whiteness import Layout, layout_of
 from graftsim.identify.problem.windows import (
@@ -138,20 +143,20 @@ class Problem:
         )
 
     @cached_property
-    def setup(self) -> Setup:
+    def setup(self) -> SimulatorAndSensors:
         """Simulator and sensors of the start, with the scales of its grafts.
 
         Open scales are set from roll-outs along the first windows, when this is first asked for.
         """
         scaled = set_scales(self.simulator, self.train_windows(self.horizons[0]))
-        return Setup(scaled, self._sensors)
+        return SimulatorAndSensors(scaled, self._sensors)
 
     @cached_property
     def parameters(self) -> Parameters:
         """What is fitted; ProblemError: a selection that is empty, given twice, out of bounds."""
         assert isinstance(self.free, Mapping)
         trained = _trained(self.simulator, self.trained)
-        return Parameters(Setup(self.simulator, self._sensors), self.free, trained)
+        return Parameters(SimulatorAndSensors(self.simulator, self._sensors), self.free, trained)
 
     @cached_property
     def sigma(self) -> tuple[np.ndarray, ...]:
@@ -253,7 +258,7 @@ class Problem:
             std = np.where(p.group >= 0, np.inf, std)
         return Bounded(lower, upper, p.prior_mean, std, self.local_std, penalty)
 
-    def setup_at(self, theta: np.ndarray) -> Setup:
+    def setup_at(self, theta: np.ndarray) -> SimulatorAndSensors:
         """Simulator and sensors with the numbers of theta [p]."""
         return self.parameters.apply(self.setup, jnp.asarray(theta, self.simulator.dt.dtype))
 

@@ -20,14 +20,14 @@ from graftsim.engine.integrators import move
 from graftsim.engine.simulator import Trajectory, scan_steps
 from graftsim.errors import GraftsimWarning, KernelError
 from graftsim.identify.problem.loss import Loss
-from graftsim.identify.problem.parameters import Parameters, Setup
+from graftsim.identify.problem.parameters import Parameters, SimulatorAndSensors
 from graftsim.identify.problem.windows import Windows
 from graftsim.identify.sensors.sensors import Sensors, readings
 from graftsim.model.fuse import fuse
 from graftsim.model.state import State
 
 
-class Data(NamedTuple):
+class WindowData(NamedTuple):
     """Windows as arrays, the leading axis the window: what the compiled functions take."""
 
     controls: Any
@@ -38,13 +38,13 @@ class Data(NamedTuple):
     weight: tuple[Any, ...]
 
 
-def as_data(windows: Windows, sigma: Sequence[np.ndarray], dtype: Any) -> Data:
+def as_data(windows: Windows, sigma: Sequence[np.ndarray], dtype: Any) -> WindowData:
     """Arrays of windows; weights [w, n, r] are 1/sigma where there is a sample, else 0."""
 
     def array(x: np.ndarray) -> Any:
         return jnp.asarray(x, dtype)
 
-    return Data(
+    return WindowData(
         controls=array(windows.controls),
         q0=array(windows.q0),
         qd0=array(windows.qd0),
@@ -57,7 +57,11 @@ def as_data(windows: Windows, sigma: Sequence[np.ndarray], dtype: Any) -> Data:
 
 
 def simulate(
-    setup: Setup, window: Data, local: Float[Array, " s"], *, kernel: bool = False
+    setup: SimulatorAndSensors,
+    window: WindowData,
+    local: Float[Array, " s"],
+    *,
+    kernel: bool = False,
 ) -> Trajectory:
     """Roll-out of one window; `local` displaces its initial state (positions, rates).
 
@@ -75,7 +79,7 @@ def simulate(
 
 
 def read_along(
-    setup: Setup, window: Data, trajectory: Trajectory, *, kernel: bool = False
+    setup: SimulatorAndSensors, window: WindowData, trajectory: Trajectory, *, kernel: bool = False
 ) -> list[Float[Array, "n d"]]:
     """What each sensor reads of a simulated motion at the times of its samples."""
     m = prepare(fuse(setup.simulator.model))
@@ -92,8 +96,8 @@ def read_along(
 
 
 def window_residual(
-    setup: Setup,
-    window: Data,
+    setup: SimulatorAndSensors,
+    window: WindowData,
     local: Float[Array, " s"],
     loss: Loss,
     *,
@@ -107,7 +111,9 @@ def window_residual(
     return whiten(errors, window, loss)
 
 
-def whiten(errors: Sequence[Float[Array, "n r"]], window: Data, loss: Loss) -> Float[Array, " m"]:
+def whiten(
+    errors: Sequence[Float[Array, "n r"]], window: WindowData, loss: Loss
+) -> Float[Array, " m"]:
     """Residuals of the sensors' errors, all in a row."""
     parts = [(e * w).reshape(-1) for e, w in zip(errors, window.weight, strict=True)]
     return loss.weighed(jnp.concatenate(parts))
@@ -132,12 +138,12 @@ def on_kernels(
 
 
 def window_function(
-    setup: Setup, parameters: Parameters, data: Data, loss: Loss, nlocal: int
-) -> Callable[[Any, Any, Data], Any]:
+    setup: SimulatorAndSensors, parameters: Parameters, data: WindowData, loss: Loss, nlocal: int
+) -> Callable[[Any, Any, WindowData], Any]:
     """Residuals of one window as a function of (theta, local, window), on kernels if possible."""
     dtype = setup.simulator.dt.dtype
 
-    def residual(kernel: bool, theta: Array, local: Array, window: Data) -> Array:
+    def residual(kernel: bool, theta: Array, local: Array, window: WindowData) -> Array:
         applied = parameters.apply(setup, theta)
         return window_residual(applied, window, local, loss, kernel=kernel)
 
@@ -157,10 +163,10 @@ DIRECTIONS = 8
 
 
 def derivatives(
-    f: Callable[[Any, Any, Data], Array],
+    f: Callable[[Any, Any, WindowData], Array],
     x: Float[Array, " n"],
     local: Float[Array, "w s"],
-    data: Data,
+    data: WindowData,
     directions: Float[Array, "k n"],
     limit: int | None = SIDE_BY_SIDE,
 ) -> tuple[Float[Array, "w m"], Float[Array, "w m k"], Float[Array, "w m s"]]:
@@ -183,7 +189,7 @@ def derivatives(
             return jax.jvp(lambda l: g(x, l), (local,), (dl,))[1]
         return jax.jvp(g, (x, local), (dx, dl))[1]
 
-    def one_window(own: Array, window: Data) -> Array:
+    def one_window(own: Array, window: WindowData) -> Array:
         g = partial(_swap, f, window)
         return jax.vmap(lambda dx, dl: along(g, own, dx, dl), out_axes=-1)(dx, dl)
 
@@ -206,18 +212,20 @@ def derivatives(
     return r, J[..., :k], J[..., k:]
 
 
-def _swap(f: Callable[[Any, Any, Data], Array], window: Data, x: Array, local: Array) -> Array:
+def _swap(
+    f: Callable[[Any, Any, WindowData], Array], window: WindowData, x: Array, local: Array
+) -> Array:
     return f(x, local, window)
 
 
-class Compiled:
+class ResidualProgram:
     """Residuals and Jacobians over a set of windows, compiled; NumPy in and out."""
 
     def __init__(
         self,
-        setup: Setup,
+        setup: SimulatorAndSensors,
         parameters: Parameters,
-        data: Data,
+        data: WindowData,
         loss: Loss,
         nlocal: int,
     ) -> None:
@@ -226,7 +234,7 @@ class Compiled:
         # Of one window: (theta, local, window) -> residuals, on kernels.
         self.one = one = window_function(setup, parameters, data, loss, nlocal)
 
-        def residual(theta: Array, local: Array, data: Data) -> Array:
+        def residual(theta: Array, local: Array, data: WindowData) -> Array:
             return jax.vmap(one, (None, 0, 0))(theta, local, data)
 
         self._residual = jax.jit(residual)
@@ -236,7 +244,7 @@ class Compiled:
             jax.vmap(partial(derivatives, one, limit=None), (0, 0, None, None))
         )
 
-    def on(self, data: Data) -> Compiled | None:
+    def on(self, data: WindowData) -> ResidualProgram | None:
         """The same programs for other windows; None if those are of another form."""
         if _forms(data) != _forms(self.data):
             return None
@@ -324,5 +332,5 @@ def _cut(
         yield theta[rows], local[rows]
 
 
-def _forms(data: Data) -> list[tuple[int, ...]]:
+def _forms(data: WindowData) -> list[tuple[int, ...]]:
     return [x.shape[1:] for x in jax.tree.leaves(data)]

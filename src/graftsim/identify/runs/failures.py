@@ -1,7 +1,7 @@
 """Simulations that leave the finite numbers: counted, and few windows of that kind left out.
 
-A window that cannot be simulated at the start is left out, where such windows are few (`Part`). Of
-those that are lost on the way, a few at a time are passed over (`Tolerant`); a step that loses more
+A window that cannot be simulated at the start is left out, where such windows are few (`WindowSubset`). Of
+those that are lost on the way, a few at a time are passed over (`FailureTolerant`); a step that loses more
 is refused by the solver. All are counted.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled
+from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.problem.windows import Windows
 from graftsim.identify.runs.residual_program import compile_windows, compiled
 
@@ -26,7 +26,7 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass
-class Tally:
+class SimulationCount:
     """Windows simulated so far, and how many of them turned non-finite."""
 
     simulated: int = 0
@@ -52,7 +52,7 @@ class Tally:
         return f"{self.simulated} windows simulated, {self.lost} of them turned non-finite"
 
 
-class Tolerant:
+class FailureTolerant:
     """Residuals and Jacobians for a least-squares solver, of which few windows may be lost.
 
     jacobian(theta, local), called where the solver stands, gives residuals [.., w, m] and
@@ -66,7 +66,7 @@ class Tolerant:
         residual: Callable[[np.ndarray, np.ndarray], np.ndarray],
         jacobian: Callable[..., Arrays],
         allowed: int,
-        tally: Tally,
+        tally: SimulationCount,
     ) -> None:
         self._residual, self._jacobian = residual, jacobian
         self.allowed, self.tally = allowed, tally
@@ -112,7 +112,7 @@ def _lost(x: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Part:
+class WindowSubset:
     """The windows of a stage that take part: which, of how many, and their programs."""
 
     problem: Problem
@@ -120,7 +120,7 @@ class Part:
     total: int
     kept: np.ndarray
     windows: Windows
-    compiled: Compiled
+    compiled: ResidualProgram
 
     @property
     def chosen(self) -> np.ndarray | None:
@@ -132,13 +132,13 @@ class Part:
         """So many windows more may be lost."""
         return int(SHARE * self.total) - (self.total - len(self.kept))
 
-    def only(self, kept: np.ndarray | None) -> Part:
+    def only(self, kept: np.ndarray | None) -> WindowSubset:
         """With windows of these indices among all."""
         if kept is None or np.array_equal(kept, self.kept):
             return self
         windows = self.problem.train_windows(self.horizon).only(kept)
         programs = compile_windows(self.problem, windows)
-        return Part(self.problem, self.horizon, self.total, kept, windows, programs)
+        return WindowSubset(self.problem, self.horizon, self.total, kept, windows, programs)
 
     def finite(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Which windows [w] have finite residuals and derivatives."""
@@ -146,7 +146,7 @@ class Part:
         r, J_t, J_l = self.compiled.jacobian(theta, local, active, keep=True)
         return finite_windows(r, J_t, J_l)
 
-    def without(self, finite: np.ndarray) -> Part | None:
+    def without(self, finite: np.ndarray) -> WindowSubset | None:
         """The finite ones [w]; None where none is lost, or too many are."""
         if finite.all() or np.count_nonzero(~finite) > self.allowed:
             return None
@@ -165,9 +165,9 @@ class Part:
         )
 
 
-def whole(problem: Problem, horizon: float, *, shared: bool = False) -> Part:
+def whole(problem: Problem, horizon: float, *, shared: bool = False) -> WindowSubset:
     """All windows of a length; `shared`: with the programs that tasks in this process use."""
     windows = problem.train_windows(horizon)
     programs = compiled(problem, horizon) if shared else compile_windows(problem, windows)
     n = len(windows)
-    return Part(problem, horizon, n, np.arange(n), windows, programs)
+    return WindowSubset(problem, horizon, n, np.arange(n), windows, programs)

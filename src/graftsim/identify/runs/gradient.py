@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Data, window_function
+from graftsim.identify.problem.residuals import WindowData, window_function
 from graftsim.optim.bounded import Bounded
 
 
 def cost_and_gradient(
-    problem: Problem, data: Data, bounds: Bounded
+    problem: Problem, data: WindowData, bounds: Bounded
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
     """Half the weighted sum of squares of x = [theta, locals], and its gradient by reverse mode."""
     dtype = problem.simulator.dt.dtype

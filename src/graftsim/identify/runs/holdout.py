@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled, as_data
+from graftsim.identify.problem.residuals import ResidualProgram, as_data
 from graftsim.identify.problem.windows import Windows
 from graftsim.identify.runs.initial_states import best_initial_states
 from graftsim.optim.least_squares import LevenbergMarquardt
@@ -20,13 +20,13 @@ class Heldout:
     """
 
     def __init__(
-        self, problem: Problem, windows: Windows, compiled: Compiled | None = None
+        self, problem: Problem, windows: Windows, compiled: ResidualProgram | None = None
     ) -> None:
         """`compiled`: programs of other windows of the problem, used if they fit these too."""
         self.problem, self.windows = problem, windows
         data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
         shared = compiled.on(data) if compiled is not None else None
-        self.compiled = shared or Compiled(
+        self.compiled = shared or ResidualProgram(
             problem.setup, problem.parameters, data, problem.criterion, problem.nlocal
         )
         self.samples = sum(mask.sum(1) for mask in windows.mask)

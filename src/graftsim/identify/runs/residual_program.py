@@ -8,23 +8,27 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled, as_data
+from graftsim.identify.problem.residuals import ResidualProgram, as_data
 from graftsim.identify.problem.windows import Windows
 
 # Sets of windows that are kept of each problem.
 KEPT = 4
 
-_programs: WeakKeyDictionary[Problem, dict[tuple[float, bytes], Compiled]] = WeakKeyDictionary()
+_programs: WeakKeyDictionary[Problem, dict[tuple[float, bytes], ResidualProgram]] = (
+    WeakKeyDictionary()
+)
 _lock = threading.RLock()
 
 
-def compile_windows(problem: Problem, windows: Windows) -> Compiled:
+def compile_windows(problem: Problem, windows: Windows) -> ResidualProgram:
     """Residual functions of a set of windows."""
     data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-    return Compiled(problem.setup, problem.parameters, data, problem.criterion, problem.nlocal)
+    return ResidualProgram(
+        problem.setup, problem.parameters, data, problem.criterion, problem.nlocal
+    )
 
 
-def compiled(problem: Problem, horizon: float, kept: np.ndarray | None = None) -> Compiled:
+def compiled(problem: Problem, horizon: float, kept: np.ndarray | None = None) -> ResidualProgram:
     """Residual functions of the problem's fitted windows of a length, the same at each call.
 
     kept: [k] which of the windows, all by default. The problem must not be changed meanwhile.

@@ -5,27 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import Compiled
+from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.runs import gradient
-from graftsim.identify.runs.failures import Tally, Tolerant
+from graftsim.identify.runs.failures import FailureTolerant, SimulationCount
 from graftsim.optim.bounded import Bounded
 from graftsim.optim.local_solver import Arrays, Evaluate, LeastSquares
 
 
 class WindowCost(LeastSquares):
-    """Residuals and derivatives of some windows, of which a few may diverge (see `Tolerant`)."""
+    """Residuals and derivatives of windows, of which a few may diverge: see `FailureTolerant`."""
 
     def __init__(
         self,
         problem: Problem,
-        compiled: Compiled,
+        compiled: ResidualProgram,
         allowed: int = 0,
-        tally: Tally | None = None,
+        tally: SimulationCount | None = None,
     ) -> None:
         """allowed: so many windows may be lost at a time. tally: counts the windows simulated."""
         self.problem, self.data = problem, compiled.data
-        self._tolerant = Tolerant(
-            compiled.residual, compiled.jacobian, allowed, Tally() if tally is None else tally
+        self._tolerant = FailureTolerant(
+            compiled.residual,
+            compiled.jacobian,
+            allowed,
+            SimulationCount() if tally is None else tally,
         )
 
     def residual(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:

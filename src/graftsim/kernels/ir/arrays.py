@@ -1,7 +1,7 @@
 """Arrays of scalars: exploded into node numbers, or pulled element by element from a rule.
 
 `Exploded` (a NumPy array of node numbers) is for what becomes straight-line code: states, spatial
-vectors, 6 x 6 matrices, whose zeros must fold. `Pull` is for what is too large for that: a shape
+vectors, 6 x 6 matrices, whose zeros must fold. `LazyArray` is for what is too large for that: a shape
 and a function from indices (nodes) to an element, evaluated inside whatever loop asks for it, so
 that chains of elementwise operations fuse by themselves.
 """
@@ -31,7 +31,7 @@ SMALL = 64
 
 
 @dataclass(eq=False)
-class Pull:
+class LazyArray:
     """A large array. `view`: an element is one load, so it may be asked for repeatedly.
 
     `parameter`: it comes straight from an input that all lanes share; unless a dense product
@@ -53,7 +53,7 @@ class Pull:
         return math.prod(self.shape)
 
 
-Value = Exploded | Pull
+Value = Exploded | LazyArray
 
 
 def size_of(x: Value) -> int:
@@ -90,7 +90,7 @@ class Arrays:
 
     def at(self, x: Value, index: Index) -> int:
         """Element at an index of nodes."""
-        if isinstance(x, Pull):
+        if isinstance(x, LazyArray):
             return x.at(index)
         where = self.known(index)
         if where is not None:
@@ -151,7 +151,7 @@ class Arrays:
 
     def explode(self, x: Value) -> Exploded:
         """All elements as nodes."""
-        if not isinstance(x, Pull):
+        if not isinstance(x, LazyArray):
             return x
         out = np.empty(x.shape, dtype=np.int64)
         for where in np.ndindex(*x.shape):
@@ -160,7 +160,7 @@ class Arrays:
 
     def settle(self, x: Value) -> Value:
         """Exploded if it has become small."""
-        if isinstance(x, Pull) and within(x.shape, SMALL) and not x.parameter:
+        if isinstance(x, LazyArray) and within(x.shape, SMALL) and not x.parameter:
             return self.explode(x)
         return x
 
@@ -180,20 +180,20 @@ class Arrays:
     def write(self, x: Value, buffer: Buffer, place: Callable[[Index], int]) -> None:
         """Store all elements; `place` gives the position of an index."""
         p = self.p
-        if isinstance(x, Pull) and x.store is not None:
+        if isinstance(x, LazyArray) and x.store is not None:
             x.store(buffer, place)
             return
-        if isinstance(x, Pull) or (x.size > SMALL and (x == x.flat[0]).all()):
+        if isinstance(x, LazyArray) or (x.size > SMALL and (x == x.flat[0]).all()):
             self.loops(x.shape, lambda i: p.store(buffer, place(i), self.at(x, i)))
             return
         for where in np.ndindex(*x.shape):
             i = tuple(self.index(j) for j in where)
             p.store(buffer, place(i), int(x[where]))
 
-    def materialise(self, x: Value, type: str) -> Pull:
+    def materialise(self, x: Value, type: str) -> LazyArray:
         """The array in memory; storage is shared by the lanes where its elements are."""
         p = self.p
-        if isinstance(x, Pull) and x.view:
+        if isinstance(x, LazyArray) and x.view:
             return x
         buffer = p.buffer(type, size_of(x), uniform=False)
         self.write(x, buffer, lambda i: self.offset(x.shape, i))
@@ -202,11 +202,11 @@ class Arrays:
 
     def readable(self, x: Value) -> Value:
         """As it is, or in memory if evaluating it again and again would be work."""
-        return self.materialise(x, x.type) if isinstance(x, Pull) and not x.view else x
+        return self.materialise(x, x.type) if isinstance(x, LazyArray) and not x.view else x
 
-    def view(self, buffer: Buffer, shape: tuple[int, ...], parameter: bool = False) -> Pull:
+    def view(self, buffer: Buffer, shape: tuple[int, ...], parameter: bool = False) -> LazyArray:
         """Row-major array over memory."""
-        return Pull(
+        return LazyArray(
             shape,
             buffer.type,
             lambda i: self.p.load(buffer, self.offset(shape, i)),

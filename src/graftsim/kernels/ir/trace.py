@@ -17,7 +17,7 @@ from jax.extend import core as jex
 from jax.extend.source_info_util import summarize  # pyright: ignore
 
 from graftsim.errors import KernelError
-from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, Pull, Value
+from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, LazyArray, Value
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.sizes import Size, Undecided, size, within
 from graftsim.kernels.ir.types import DTYPES, TYPES
@@ -118,7 +118,7 @@ class Interpreter:
             for v, aval, out in zip(eqn.outvars, avals, outs, strict=True):
                 assert tuple(out.shape) == aval.shape, (name, out.shape, aval.shape)
                 out = self.arrays.settle(out)
-                if isinstance(out, Pull) and not out.view and uses[v] > 1:
+                if isinstance(out, LazyArray) and not out.view and uses[v] > 1:
                     out = self.arrays.materialise(out, type_of(aval))
                 env[v] = out
         return [read(v) for v in jaxpr.outvars]
@@ -140,7 +140,8 @@ class Interpreter:
     def unrolls(self, xs: Sequence[Value], shape: Sequence[int | Size]) -> bool:
         """Does an operation on these become straight-line code?"""
         return within(shape, EXPLODE) and not any(
-            isinstance(x, Pull) and not (x.parameter and within(x.shape, EXPLODE_INPUT)) for x in xs
+            isinstance(x, LazyArray) and not (x.parameter and within(x.shape, EXPLODE_INPUT))
+            for x in xs
         )
 
 

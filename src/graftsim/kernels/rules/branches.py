@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jax.extend.core import jaxprs_in_params
 
-from graftsim.kernels.ir.arrays import Index, Pull, Value
+from graftsim.kernels.ir.arrays import Index, LazyArray, Value
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Branch
 from graftsim.kernels.ir.trace import Interpreter, rule
@@ -21,13 +21,13 @@ _LONG = 100
 
 def choose(t: Interpreter, c: int, a: Value, b: Value) -> Value:
     """a where c, else b; a scalar condition."""
-    if isinstance(a, Pull) or isinstance(b, Pull):
+    if isinstance(a, LazyArray) or isinstance(b, LazyArray):
 
         def at(i: Index) -> int:
             return t.p.select(c, t.arrays.at(a, i), t.arrays.at(b, i))
 
-        type = a.type if isinstance(a, Pull) else b.type  # type: ignore[union-attr]
-        return Pull(a.shape, type, at)
+        type = a.type if isinstance(a, LazyArray) else b.type  # type: ignore[union-attr]
+        return LazyArray(a.shape, type, at)
     pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
     return np.array([t.p.select(c, x, y) for x, y in pairs], np.int64).reshape(a.shape)
 
@@ -35,20 +35,20 @@ def choose(t: Interpreter, c: int, a: Value, b: Value) -> Value:
 def choose_rows(t: Interpreter, c: np.ndarray, a: Value, b: Value) -> Value:
     """a where c, else b; the conditions belong to the leading axes."""
     shape, type = a.shape, _type(t, a)
-    if isinstance(a, Pull) or isinstance(b, Pull):
+    if isinstance(a, LazyArray) or isinstance(b, LazyArray):
 
         def at(i: Index) -> int:
             test = t.arrays.at(c, i[: c.ndim])
             return t.p.select(test, t.arrays.at(a, i), t.arrays.at(b, i))
 
-        return Pull(shape, type, at)
+        return LazyArray(shape, type, at)
     tests = np.broadcast_to(c.reshape(*c.shape, *[1] * (len(shape) - c.ndim)), shape)
     cases = zip(tests.ravel().tolist(), a.ravel().tolist(), b.ravel().tolist(), strict=True)
     return np.array([t.p.select(*case) for case in cases], np.int64).reshape(shape)
 
 
 def _type(t: Interpreter, x: Value) -> str:
-    if isinstance(x, Pull):
+    if isinstance(x, LazyArray):
         return x.type
     return t.p.types[int(x.flat[0])] if x.size else "f64"
 
@@ -130,7 +130,7 @@ def _real_branch(
             outer = region.parent
             assert outer is not None
             for x in out:
-                if isinstance(x, Pull) or not within(x.shape, STATE):
+                if isinstance(x, LazyArray) or not within(x.shape, STATE):
                     p.region = outer
                     memory.append(p.buffer(_type(t, x), x.size, uniform=False))
                     p.region = region

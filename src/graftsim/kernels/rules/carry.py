@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.kernels.ir.arrays import Pull, Value
+from graftsim.kernels.ir.arrays import LazyArray, Value
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer, Loop
 from graftsim.kernels.ir.trace import Interpreter, type_of
@@ -30,9 +30,9 @@ class Carry:
         self.t, self.p = t, t.p
         self.avals = avals
         self.inits: list[Value] = []
-        self.memory: list[Pull | None] = []
+        self.memory: list[LazyArray | None] = []
         for x, aval in zip(inits, avals, strict=True):
-            if isinstance(x, Pull) and not within(x.shape, STATE):
+            if isinstance(x, LazyArray) and not within(x.shape, STATE):
                 self.memory.append(copy_of(t, x, type_of(aval)))
                 self.inits.append(x)
             else:
@@ -53,7 +53,10 @@ class Carry:
     def _flat(self) -> list[int]:
         own = zip(self.inits, self.memory, strict=True)
         return [
-            n for x, m in own if m is None and not isinstance(x, Pull) for n in x.ravel().tolist()
+            n
+            for x, m in own
+            if m is None and not isinstance(x, LazyArray)
+            for n in x.ravel().tolist()
         ]
 
     def demote(self) -> None:
@@ -99,11 +102,11 @@ class Carry:
                 at += x.size
         return values
 
-    def _inside(self, buffer: Buffer, shape: tuple[int, ...]) -> Pull:
+    def _inside(self, buffer: Buffer, shape: tuple[int, ...]) -> LazyArray:
         """Memory that changes between iterations: its loads must not leave the loop."""
         p, here = self.p, self.p.region
         alias = buffer.inside(here)
-        return Pull(
+        return LazyArray(
             shape, buffer.type, lambda i: p.load(alias, self.t.arrays.offset(shape, i)), view=True
         )
 
@@ -170,7 +173,7 @@ class Carry:
         """Write the next iteration's arrays: all read before any is overwritten."""
         kept = [m for m in self.memory if m is not None]
         fresh = [
-            self.t.arrays.materialise(_opaque(x) if isinstance(x, Pull) else x, m.type)
+            self.t.arrays.materialise(_opaque(x) if isinstance(x, LazyArray) else x, m.type)
             for x, m in zip(arrays, kept, strict=True)
         ]
         for x, m in zip(fresh, kept, strict=True):
@@ -209,5 +212,5 @@ class Carry:
         return values
 
 
-def _opaque(x: Pull) -> Pull:
-    return Pull(x.shape, x.type, x.at, store=x.store)
+def _opaque(x: LazyArray) -> LazyArray:
+    return LazyArray(x.shape, x.type, x.at, store=x.store)

@@ -10,7 +10,7 @@ import numpy as np
 
 from graftsim.errors import KernelError
 from graftsim.kernels.functions import FUNCTIONS
-from graftsim.kernels.ir.arrays import Pull, Value
+from graftsim.kernels.ir.arrays import LazyArray, Value
 from graftsim.kernels.ir.ops import COMPARISONS
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
@@ -45,7 +45,7 @@ def elementwise(
         last = index[len(index) - len(x.shape) :]
         return tuple(zero if n == 1 else i for n, i in zip(x.shape, last, strict=True))
 
-    return Pull(shape, type, at)
+    return LazyArray(shape, type, at)
 
 
 def each(f: Callable[..., int]) -> ListFunction:
@@ -222,7 +222,7 @@ def _convert(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
 
 def convert(t: Interpreter, x: Value, to: str) -> Value:
     """The same elements as another type."""
-    was = x.type if isinstance(x, Pull) else t.p.types[int(x.flat[0])] if x.size else to
+    was = x.type if isinstance(x, LazyArray) else t.p.types[int(x.flat[0])] if x.size else to
     if was == to:
         return x
     return elementwise(t, each(lambda a: t.p.convert(a, to)), [x], x.shape, to)

@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from graftsim.kernels.ir.arrays import SMALL, Index, Pull, Value
+from graftsim.kernels.ir.arrays import SMALL, Index, LazyArray, Value
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 from graftsim.kernels.ir.types import DTYPES
 
 
-def pulled(t: Interpreter, result: Pull, sources: list[Value]) -> Value:
+def pulled(t: Interpreter, result: LazyArray, sources: list[Value]) -> Value:
     """Exploded at once where all sources are, else as it is."""
     return t.arrays.explode(result) if t.unrolls(sources, result.shape) else result
 
@@ -40,13 +40,13 @@ def _dynamic_slice(t: Interpreter, params: dict[str, Any], xs: list[Value], aval
         clamp(t, int(t.arrays.explode(s).reshape(-1)[0]), n - m)
         for s, n, m in zip(starts, x.shape, shape, strict=True)
     )
-    out = Pull(
+    out = LazyArray(
         shape, type_of(avals[0]), lambda i: t.arrays.at(x, add_index(t, i, start)), view=True
     )
     return [pulled(t, out, [x])]
 
 
-def copy_of(t: Interpreter, x: Value, type: str) -> Pull:
+def copy_of(t: Interpreter, x: Value, type: str) -> LazyArray:
     """A fresh copy of an array in memory of each lane, to be changed."""
     buffer = t.p.buffer(type, x.size, uniform=False)
     t.arrays.write(x, buffer, lambda i: t.arrays.offset(x.shape, i))
@@ -113,8 +113,10 @@ def _gather(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list
         value = t.arrays.at(x, tuple(where))
         return p.select(good, value, p.const(fill, type)) if fills else value
 
-    known = not isinstance(indices, Pull) and all(p.is_const(int(n)) for n in indices.ravel())
-    out = Pull(tuple(avals[0].shape), type, at, view=known and isinstance(x, Pull) and x.view)
+    known = not isinstance(indices, LazyArray) and all(p.is_const(int(n)) for n in indices.ravel())
+    out = LazyArray(
+        tuple(avals[0].shape), type, at, view=known and isinstance(x, LazyArray) and x.view
+    )
     return [pulled(t, out, [x, indices])]
 
 
@@ -149,7 +151,7 @@ def _scatter(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
             where[axis] = p.add(where[axis], i[k])
         return tuple(where), p.const(True, "i1") if clips else good
 
-    fixed = not isinstance(indices, Pull) and all(p.is_const(int(n)) for n in indices.ravel())
+    fixed = not isinstance(indices, LazyArray) and all(p.is_const(int(n)) for n in indices.ravel())
     if fixed and all(t.unrolls([x, updates], y.shape) for y in (x, updates)):
         out = t.arrays.explode(x).copy()
         new = t.arrays.explode(updates)

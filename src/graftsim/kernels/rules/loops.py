@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.kernels.ir.arrays import Index, Pull, Value
+from graftsim.kernels.ir.arrays import Index, LazyArray, Value
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer, Loop
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
@@ -19,7 +19,7 @@ from graftsim.kernels.rules.shaping import remap
 
 def row(t: Interpreter, x: Value, i: int) -> Value:
     """x[i] for a node i."""
-    if not isinstance(x, Pull):
+    if not isinstance(x, LazyArray):
         known = t.arrays.known((i,))
         if known is not None:
             return x[known[0]]
@@ -84,10 +84,10 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
 
 def _stack_of(
     t: Interpreter, loop: Loop, buffer: Buffer, y: Value, last: int, shape: tuple[int, ...]
-) -> Pull:
+) -> LazyArray:
     """What a loop has stacked; of the last iteration it is not read from memory."""
     whole = t.arrays.view(buffer, shape)
-    if isinstance(y, Pull):
+    if isinstance(y, LazyArray):
         return whole
 
     def at(i: Index) -> int:
@@ -97,7 +97,7 @@ def _stack_of(
         n = int(y[known[1:]])
         return n if _outside(t, n, loop) else t.p.export(loop, n)
 
-    return Pull(shape, whole.type, at, view=True, buffer=buffer)
+    return LazyArray(shape, whole.type, at, view=True, buffer=buffer)
 
 
 def _outside(t: Interpreter, n: int, loop: Loop) -> bool:
@@ -105,7 +105,7 @@ def _outside(t: Interpreter, n: int, loop: Loop) -> bool:
 
 
 def _first_axis(t: Interpreter, y: Value) -> Value:
-    if isinstance(y, Pull):
+    if isinstance(y, LazyArray):
         return remap(y, (1, *y.shape), lambda i: i[1:])
     return y[None]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.kernels.ir.arrays import Index, Pull, Value
+from graftsim.kernels.ir.arrays import Index, LazyArray, Value
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer
@@ -36,7 +36,9 @@ def _dot_general(t: Interpreter, params: dict[str, Any], xs: list[Value], avals:
     fb = [k for k in range(len(b.shape)) if k not in (*cb, *bb)]
     shape = tuple(avals[0].shape)
     most = UNROLL_WIDE if t.p.wide > 1 else UNROLL_PRODUCT
-    large = any(isinstance(x, Pull) and not (x.parameter and within(x.shape, most)) for x in (a, b))
+    large = any(
+        isinstance(x, LazyArray) and not (x.parameter and within(x.shape, most)) for x in (a, b)
+    )
     if not large:
         A = np.transpose(t.arrays.explode(a), (*ba, *fa, *ca))
         B = np.transpose(t.arrays.explode(b), (*bb, *fb, *cb))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from graftsim.kernels.ir.arrays import Index, Pull, Value
+from graftsim.kernels.ir.arrays import Index, LazyArray, Value
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.statements import Loop
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
@@ -130,7 +130,7 @@ def _cumulate_loops(
     start: Any,
 ) -> Value:  # fmt: skip
     p, shape = t.p, x.shape
-    type = x.type if isinstance(x, Pull) else p.types[int(x.flat[0])]
+    type = x.type if isinstance(x, LazyArray) else p.types[int(x.flat[0])]
     buffer = p.buffer(type, x.size, uniform=False)
 
     def line(rest: Index) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftsim.kernels.ir.arrays import EXPLODE, Index, Pull, Value
+from graftsim.kernels.ir.arrays import EXPLODE, Index, LazyArray, Value
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
@@ -16,16 +16,18 @@ from graftsim.kernels.ir.types import DTYPES
 Place = Callable[[Index], int]
 
 
-def remap(x: Pull, shape: Sequence[int], index: Callable[[Index], Index]) -> Pull:
+def remap(x: LazyArray, shape: Sequence[int], index: Callable[[Index], Index]) -> LazyArray:
     """View of a pulled array through an index map."""
-    return Pull(tuple(shape), x.type, lambda i: x.at(index(i)), view=x.view, parameter=x.parameter)
+    return LazyArray(
+        tuple(shape), x.type, lambda i: x.at(index(i)), view=x.view, parameter=x.parameter
+    )
 
 
 @rule("transpose")
 def _transpose(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     (x,) = xs
     order = params["permutation"]
-    if not isinstance(x, Pull):
+    if not isinstance(x, LazyArray):
         return [np.transpose(x, order)]
     inverse = np.argsort(order)
     return [remap(x, avals[0].shape, lambda i: tuple(i[k] for k in inverse))]
@@ -38,7 +40,7 @@ def _reshape(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
 
 def reshape(t: Interpreter, x: Value, shape: tuple[int, ...]) -> Value:
     """The same elements in row-major order under another shape."""
-    if not isinstance(x, Pull):
+    if not isinstance(x, LazyArray):
         return x.reshape(shape)
     long = [k for k, n in enumerate(x.shape) if n != 1]
     new = [k for k, n in enumerate(shape) if n != 1]
@@ -52,7 +54,7 @@ def reshape(t: Interpreter, x: Value, shape: tuple[int, ...]) -> Value:
 
         return remap(x, shape, drop)
     if x.buffer is None:
-        x = t.arrays.materialise(Pull(x.shape, x.type, x.at, store=x.store), x.type)
+        x = t.arrays.materialise(LazyArray(x.shape, x.type, x.at, store=x.store), x.type)
     assert x.buffer is not None
     return t.arrays.view(x.buffer, shape, x.parameter)
 
@@ -65,7 +67,7 @@ def _squeeze(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
 @rule("broadcast_in_dim")
 def _broadcast(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     x, shape, dims = xs[0], tuple(avals[0].shape), params["broadcast_dimensions"]
-    if not isinstance(x, Pull) and within(shape, EXPLODE):
+    if not isinstance(x, LazyArray) and within(shape, EXPLODE):
         padded = [1] * len(shape)
         for axis, d in enumerate(dims):
             padded[d] = x.shape[axis]
@@ -75,9 +77,9 @@ def _broadcast(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: l
     def index(i: Index) -> Index:
         return tuple(zero if x.shape[a] == 1 else i[d] for a, d in enumerate(dims))
 
-    if isinstance(x, Pull):
+    if isinstance(x, LazyArray):
         return [remap(x, shape, index)]
-    return [Pull(shape, type_of(avals[0]), lambda i: t.arrays.at(x, index(i)), view=True)]
+    return [LazyArray(shape, type_of(avals[0]), lambda i: t.arrays.at(x, index(i)), view=True)]
 
 
 @rule("slice")
@@ -85,7 +87,7 @@ def _slice(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
     x = xs[0]
     start = params["start_indices"]
     steps = params["strides"] or [1] * len(start)
-    if not isinstance(x, Pull):
+    if not isinstance(x, LazyArray):
         limits = params["limit_indices"]
         return [x[tuple(slice(a, b, c) for a, b, c in zip(start, limits, steps, strict=True))]]
     return [remap(x, avals[0].shape, lambda i: _affine(t, i, start, steps))]
@@ -101,7 +103,7 @@ def _affine(t: Interpreter, i: Index, start: Sequence[int], steps: Sequence[int]
 @rule("rev")
 def _rev(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     x, dims = xs[0], params["dimensions"]
-    if not isinstance(x, Pull):
+    if not isinstance(x, LazyArray):
         return [np.flip(x, dims)]
     shape = x.shape
     start = [n - 1 if k in dims else 0 for k, n in enumerate(shape)]
@@ -147,7 +149,7 @@ def concatenate(t: Interpreter, xs: list[Value], axis: int, aval: Any) -> Value:
     def shift(i: Index, k: int) -> Index:
         return (*i[:axis], p.add(i[axis], index(starts[k])), *i[axis + 1 :])
 
-    return Pull(tuple(aval.shape), type_of(aval), at, store=store)
+    return LazyArray(tuple(aval.shape), type_of(aval), at, store=store)
 
 
 @rule("stack")
@@ -155,7 +157,7 @@ def _stack(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
     axis = params["axis"]
     parts = [
         reshape(t, x, (*x.shape[:axis], 1, *x.shape[axis:]))
-        if isinstance(x, Pull)
+        if isinstance(x, LazyArray)
         else np.expand_dims(x, axis)
         for x in xs
     ]
@@ -166,7 +168,7 @@ def _stack(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
 def _split(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     x, axis = xs[0], params["axis"]
     starts = np.cumsum([0, *params["sizes"]])[:-1].tolist()
-    if not isinstance(x, Pull):
+    if not isinstance(x, LazyArray):
         return np.split(x, starts[1:], axis)
     one = [1] * len(x.shape)
     return [
@@ -182,7 +184,7 @@ def _split(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
 @rule("unstack")
 def _unstack(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     x, axis = xs[0], params["axis"]
-    if not isinstance(x, Pull):
+    if not isinstance(x, LazyArray):
         return [np.take(x, k, axis) for k in range(x.shape[axis])]
     return [
         remap(x, a.shape, lambda i, k=k: (*i[:axis], t.arrays.index(k), *i[axis:]))
@@ -193,7 +195,7 @@ def _unstack(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
 @rule("tile")
 def _tile(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     x, shape = xs[0], avals[0].shape
-    if not isinstance(x, Pull):
+    if not isinstance(x, LazyArray):
         return [np.tile(x, params["reps"])]
     p, index = t.p, t.arrays.index
     return [
@@ -234,7 +236,7 @@ def _pad(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[An
             where.append(p.min(p.max(at_k, index(0)), index(n - 1)))
         return p.select(good, t.arrays.at(x, tuple(where)), fill)
 
-    return [Pull(tuple(shape), type_of(avals[0]), at)]
+    return [LazyArray(tuple(shape), type_of(avals[0]), at)]
 
 
 @rule("iota")
@@ -245,7 +247,7 @@ def _iota(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
         across[axis] = shape[axis]
         row = t.arrays.constant(np.arange(shape[axis], dtype=DTYPES[type]), type)
         return [np.broadcast_to(row.reshape(across), shape)]
-    return [Pull(shape, type, lambda i: t.p.convert(i[axis], type), view=True)]
+    return [LazyArray(shape, type, lambda i: t.p.convert(i[axis], type), view=True)]
 
 
 @rule("empty", "empty2")
@@ -253,4 +255,4 @@ def _empty(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
     shape, zero = tuple(avals[0].shape), t.p.const(0, type_of(avals[0]))
     if within(shape, EXPLODE):
         return [np.full(shape, zero, dtype=np.int64)]
-    return [Pull(shape, type_of(avals[0]), lambda i: zero, view=True)]
+    return [LazyArray(shape, type_of(avals[0]), lambda i: zero, view=True)]
