@@ -142,12 +142,14 @@ def free_from(
         return free
     tree = model.tree
     for i, mass in enumerate(np.asarray(model.link.mass)):
-        if tree.types[i] != "fixed" and mass > 0:
+        if tree.moving[i] and mass > 0:
             name = row_name("link.mass", tree.links[i])
             prior = Prior(float(mass), MASS_PRIOR * float(mass))
             free[name] = Domain(lower=1e-6 * float(mass), prior=prior)
     passive = [
-        d for d, i in zip(tree.dofs, tree.link_of_dof, strict=True) if tree.types[i] != "free"
+        d
+        for d, i in zip(tree.dofs, tree.link_of_dof, strict=True)
+        if not tree.joint_types[i].is_pose
     ]
     for dof in passive:
         for quantity in ("damping", "friction"):

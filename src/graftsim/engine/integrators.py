@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.law import ContactLaw, Free
 from graftsim.dynamics.actuation import next_act
-from graftsim.dynamics.mechanism import Mechanism, assemble, rows
+from graftsim.dynamics.mechanism import Mechanism, by_joint_type
 from graftsim.dynamics.passive import friction_secant
 from graftsim.engine.forces import Acceleration, acceleration
 from graftsim.engine.pieces import Piece, in_pieces
@@ -25,33 +24,18 @@ def move(
     tree: Tree, q: Float[Array, " nq"], qd: Float[Array, " nv"], h: Float[Array, ""]
 ) -> Float[Array, " nq"]:
     """Positions after moving with constant joint velocities for h seconds, on the manifold."""
-    pieces, index = [], []
-    for kind, links in tree.groups:
-        if kind.nq == 0:
-            continue
-        q_rows = np.concatenate([tree.q_index[i] for i in links])
-        v_rows = np.concatenate([tree.v_index[i] for i in links])
-        qk = rows(q, q_rows).reshape(len(links), kind.nq)
-        qdk = rows(qd, v_rows).reshape(len(links), kind.nv)
-        pieces.append(kind.integrate(qk, qdk, h).reshape(-1))
-        index.append(q_rows)
-    return assemble(pieces, index) if pieces else q
+    given = [(q, tree.q_rows), (qd, tree.v_rows)]
+    return by_joint_type(tree, lambda kind, q, qd: kind.integrate(q, qd, h), given, tree.q_rows)
 
 
 def displacement_rate(
     tree: Tree, d: Float[Array, " nv"], qd: Float[Array, " nv"]
 ) -> Float[Array, " nv"]:
     """Rate of the displacement d from a fixed position while the joints move with velocities qd."""
-    pieces, index = [], []
-    for kind, links in tree.groups:
-        if kind.nv == 0:
-            continue
-        dofs = np.concatenate([tree.v_index[i] for i in links])
-        dk = rows(d, dofs).reshape(len(links), kind.nv)
-        qdk = rows(qd, dofs).reshape(len(links), kind.nv)
-        pieces.append(kind.displacement_rate(dk, qdk).reshape(-1))
-        index.append(dofs)
-    return assemble(pieces, index) if pieces else qd
+    given = [(d, tree.v_rows), (qd, tree.v_rows)]
+    return by_joint_type(
+        tree, lambda kind, d, qd: kind.displacement_rate(d, qd), given, tree.v_rows
+    )
 
 
 class Integrator(eqx.Module):

@@ -1,8 +1,8 @@
-"""Simulations that leave the finite numbers: counted, and few windows of that kind left out.
+"""Simulations that diverge (NaN or infinity): count them; leave out their windows if they are few.
 
-A window that cannot be simulated at the start is left out, where such windows are few (`WindowSubset`). Of
-those that are lost on the way, a few at a time are passed over (`FailureTolerant`); a step that loses more
-is refused by the solver. All are counted.
+Windows that cannot be simulated at the start are left out if they are at most a share `SHARE` of
+all (`WindowSubset`). On the way, up to as many at a time have no say in a step
+(`FailureTolerant`); the solver refuses a step that loses more. All are counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.problem.windows import Windows
 from graftsim.identify.runs.residual_program import compile_windows, compiled
 
-# More than this share of the windows is no accident of a few, but a wrong start or step.
+# A larger share of the windows is no accident of a few, but a wrong start or step.
 SHARE = 0.05
 # Stands for the derivatives of a window that is passed over by its initial state, which then stays.
 _STIFF = 1e8

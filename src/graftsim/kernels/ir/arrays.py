@@ -1,8 +1,8 @@
 """Arrays of scalars: exploded into node numbers, or pulled element by element from a rule.
 
 `Exploded` (a NumPy array of node numbers) is for what becomes straight-line code: states, spatial
-vectors, 6 x 6 matrices, whose zeros must fold. `LazyArray` is for what is too large for that: a shape
-and a function from indices (nodes) to an element, evaluated inside whatever loop asks for it, so
+vectors, 6 x 6 matrices, whose zeros must fold. `LazyArray` is for what is too large for that: a
+shape and a function from indices (nodes) to an element, evaluated inside whatever loop asks for it, so
 that chains of elementwise operations fuse by themselves.
 """
 
