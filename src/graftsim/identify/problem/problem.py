@@ -222,10 +222,7 @@ class Problem:
         widths = residual_width(self.setup)
         for spec, width in zip(self.setup.sensors.specs, widths, strict=True):
             if spec.channel in given:
-                value = np.asarray(given.pop(spec.channel), float)
-                if not np.all(value > 0):
-                    raise ProblemError(f"noise of {spec.channel} must be positive, got {value}.")
-                sigma.append(np.broadcast_to(value, (width,)).copy())
+                sigma.append(_deviation(spec.channel, given.pop(spec.channel), width))
             else:
                 sigma.append(estimate_noise(spec, self.recordings))
         if given:
@@ -281,6 +278,18 @@ class Problem:
             "held out": [r.name for r in self.heldout],
             "precision": str(jnp.zeros((), self.simulator.dt.dtype).dtype),
         }
+
+
+def _deviation(channel: str, given: Any, width: int) -> np.ndarray:
+    """Noise of a channel that was given, [width]. ProblemError: not one positive number or each."""
+    try:
+        value = np.broadcast_to(np.asarray(given, float), (width,)).copy()
+    except (TypeError, ValueError):
+        value = np.array([np.nan])
+    if not np.all((value > 0) & (value < np.inf)):
+        each = f", or {width}" if width > 1 else ""
+        raise ProblemError(f"noise of {channel} must be a positive number{each}, got {given}.")
+    return value
 
 
 def _trained(simulator: Simulator, train: bool | Sequence[str]) -> tuple[str, ...]:
