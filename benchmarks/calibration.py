@@ -90,14 +90,15 @@ def main() -> int:
     figures = Figures("Calibration", seed=arguments.seed, json_path=arguments.json)
     calibration = Calibration(problem(arguments.hard))
     names, seed = calibration.problem.parameters.names, arguments.seed
-    sets = calibration.prior_sets(arguments.sets, seed)
+    sets = calibration.prior_sets(2 if arguments.quick else arguments.sets, seed)
     began = time.perf_counter()
     at = calibration.around(sets)
     figures.note("fits of all data sets", time.perf_counter() - began, "s")
     draws = None
     if not arguments.mixture_only:
         began = time.perf_counter()
-        chains = Chains(2, 500, 300, arguments.acceptance)
+        length = (20, 10) if arguments.quick else (500, 300)
+        chains = Chains(2, *length, arguments.acceptance)
         draws, divergent = calibration.nuts(sets, at, chains, seed)
         figures.note("NUTS of all data sets", time.perf_counter() - began, "s")
         figures.note("divergent draws", divergent.sum())

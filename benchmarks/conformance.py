@@ -24,6 +24,8 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 from conformance_rows import ROWS
 
+from graftsim.targets import write_json
+
 RIVALS = Path(__file__).resolve().parent / "rivals" / "contact_rivals.py"
 KEPT = RIVALS.with_suffix(".json")
 Cells = dict[tuple[str, str], tuple[bool, str]]  # of row and column: right, and what was found
@@ -100,6 +102,7 @@ def main() -> int:
                    help=f"of {', '.join(ROWS)}")  # fmt: skip
     p.add_argument("--rivals", metavar="PYTHON", help="interpreter that has the other engines")
     p.add_argument("--no-graftsim", action="store_true", help="only the other engines")
+    p.add_argument("--json", metavar="FILE", help="write the answers to this file")
     options = p.parse_args()
     if options.rivals:
         subprocess.run([options.rivals, str(RIVALS), "--json", str(KEPT)], check=True)
@@ -109,6 +112,13 @@ def main() -> int:
         own, models = ours(options.rows)
         cells, columns = cells | own, [*models, *columns]
     print(table(options.rows, columns, cells))
+    if options.json:
+        answers = {
+            row: {c: dict(zip(("right", "text"), cells[row, c], strict=True)) for c in columns
+                  if (row, c) in cells}
+            for row in options.rows
+        }  # fmt: skip
+        write_json(options.json, {"rows": answers, "engines": about})
     print(
         "\nncp, compliant, lcp and ncp float32 are graftsim's.",
         *(f"{k}: {v}." for k, v in about.items()),

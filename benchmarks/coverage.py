@@ -100,10 +100,10 @@ def main() -> int:
     arguments = parser.parse_args()
     cache_compilations()
     figures = Figures("Coverage", seed=arguments.seed, json_path=arguments.json)
-    for world in arguments.worlds:
+    for world in arguments.worlds[: 1 if arguments.quick else None]:
         low, high = WORLDS[world]
         began = time.perf_counter()
-        count = arguments.experiments
+        count = 2 if arguments.quick else arguments.experiments
         found = experiments(world, count, arguments.seed, arguments.bootstrap)
         inside, errors = found["inside"], found["errors"]
         seconds = (time.perf_counter() - began) / count

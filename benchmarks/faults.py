@@ -374,6 +374,9 @@ def main() -> int:
         drive(options.drive, options.cluster)
         return 0
     figures = Figures("Faults", seed=options.seed, json_path=options.json)
+    if options.quick:
+        injected(figures, options.seed, 10, 1)
+        return 0 if figures.finish() else 1
     if sum(options.kills):
         kills(figures, options.seed, tuple(options.kills))
     starts(figures, options.seed)

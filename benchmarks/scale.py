@@ -113,6 +113,8 @@ def main() -> int:
     parser = Figures.arguments((__doc__ or "").split("\n")[0])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     options = parser.parse_args()
+    if options.quick:
+        options.workers = [1]
     figures = Figures("Scale", seed=options.seed, json_path=options.json)
     figures.note("load average at the start, of cores", os.getloadavg()[0], f"of {os.cpu_count()}")
     problem = swinging.posed(seed=options.seed)

@@ -126,7 +126,8 @@ def main() -> int:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     figures = Figures("E1 golf-ball drag", seed=arguments.seed, json_path=arguments.json)
-    for coefficient, targets in ((0.25, True), (0.76, False)):
+    both = ((0.25, True), (0.76, False))
+    for coefficient, targets in both[: 1 if arguments.quick else None]:
         run(figures, arguments, coefficient, targets)
     return 0 if figures.finish() else 1
 
@@ -147,7 +148,9 @@ def run(figures: Figures, arguments: Any, coefficient: float, targets: bool) -> 
         name="air",
     )
     hybrid = plain.graft(gs.Blueprint(air), key=jax.random.key(arguments.seed))
-    solver = gs.LBFGS(600) if arguments.solver == "lbfgs" else gs.LevenbergMarquardt(60)
+    many = (5, 5) if arguments.quick else (600, 60)
+    lbfgs = arguments.solver == "lbfgs"
+    solver = gs.LBFGS(many[0]) if lbfgs else gs.LevenbergMarquardt(many[1])
     posed = problem(hybrid, states, train)
     began = time.perf_counter()
     result = gs.fit(posed, local=solver)
@@ -157,7 +160,10 @@ def run(figures: Figures, arguments: Any, coefficient: float, targets: bool) -> 
     vacuum = rms(simulate(plain, test), truth)
     q = simulate(fitted, test)
     network = feed_forward.train(
-        states[:, :-1].reshape(-1, 6), states[:, 1:].reshape(-1, 6), seed=arguments.seed
+        states[:, :-1].reshape(-1, 6),
+        states[:, 1:].reshape(-1, 6),
+        updates=50 if arguments.quick else 10_000,
+        seed=arguments.seed,
     )
     first = np.concatenate([np.zeros_like(test), test], 1)
     guess = np.asarray(jax.vmap(lambda s: network.rollout(s, STEPS))(jnp.asarray(first)))[..., :3]

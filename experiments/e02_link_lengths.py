@@ -126,7 +126,7 @@ def main() -> int:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     figures = Figures("E2 link lengths", seed=arguments.seed, json_path=arguments.json)
-    n = arguments.grid
+    n = 2 if arguments.quick else arguments.grid
     side = np.linspace(LOW, HIGH, n)
     starts = np.stack(np.meshgrid(side, side, indexing="ij"), -1).reshape(-1, 2)
     posed = problem()

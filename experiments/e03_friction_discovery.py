@@ -264,7 +264,6 @@ def draw_b(folder: str | None, plain: tuple[float, float], curves: dict[str, Any
 def main() -> int:
     parser = pictures.add_option(Figures.arguments(__doc__ or ""))
     parser.add_argument("--only", choices=("a", "b"), help="one part alone")
-    parser.add_argument("--quick", action="store_true", help="(b) with fewer counts")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     figures = Figures("E3 friction discovery", seed=arguments.seed, json_path=arguments.json)

@@ -143,12 +143,12 @@ def main() -> int:
     seed, steps = arguments.seed, 1 if arguments.one_step else STEPS
     figures = Figures("E7 mixture, online", seed=seed, json_path=arguments.json)
     began = time.perf_counter()
-    found = online(seed, EPOCHS, steps)
+    found = online(seed, 3 if arguments.quick else EPOCHS, steps)
     ended = time.perf_counter()
     targets(figures, found)
     figures.at_most("training, compilation included", ended - began, 180.0, "s")
     draw(arguments.pictures, found)
-    if not arguments.train_only:
+    if not (arguments.train_only or arguments.quick):
         compare(figures, seed)
     return 0 if figures.finish() else 1
 

@@ -27,7 +27,7 @@ import ctypes
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -469,6 +469,10 @@ def main() -> int:
     first = kernels.compile(jnp.sin, 1.0)  # the compilers' own start belongs to no problem
     jax.block_until_ready(first(1.0) + jax.jit(jnp.cos)(1.0))
 
+    if options.quick:
+        one = network_task(1, options.seed)
+        return written(figures, options, compiled(one, central(one.loss, one.at)))
+
     net = network_task(100, options.seed)
     chain = task("(ii')", chain_loss(CHAIN_STEPS), CHAIN_AT)
     pendulum = task("(iii)", pendulum_loss(PENDULUM_STEPS), PENDULUM_AT)
@@ -520,8 +524,14 @@ def main() -> int:
             f"(i), one input: reverse, {engine}", 1e6 * median_seconds([run], one.at)[0], "us"
         )
 
-    table(timings)
     picture(timings, options.out / "gradient_run_time.svg")
+    return written(figures, options, timings)
+
+
+def written(figures: Figures, options: argparse.Namespace, timings: Iterable[Timing]) -> int:
+    """Print and write what was found; the exit code."""
+    timings = list(timings)
+    table(timings)
     holds = figures.finish()
     if options.json:
         path = Path(options.json)

@@ -75,9 +75,14 @@ def main() -> int:
     results = {}
     for label, known in (("rods", False), ("authors", True)):
         problem = gs.Problem(
-            simulator(authors, known=known), recording, free, horizon=0.5, max_windows=60
+            simulator(authors, known=known),
+            recording,
+            free,
+            horizon=0.5,
+            max_windows=4 if arguments.quick else 60,
         )
-        results[label] = gs.fit(problem)
+        local = gs.LevenbergMarquardt(3 if arguments.quick else 50)
+        results[label] = gs.fit(problem, local=local)
     apart = [0.0]
     for row in results["rods"].parameters:
         figures.note(row.name, row.value, row.unit)

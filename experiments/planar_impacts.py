@@ -170,7 +170,7 @@ def after_impact(model: gs.Model, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     return np.asarray(jax.vmap(lambda s: simulator.rollout(s, steps=1).qd[1])(states))
 
 
-def ellipses(figures: Figures, data: Path, seed: int) -> None:
+def ellipses(figures: Figures, data: Path, seed: int, most: int) -> None:
     """Friction and restitution from velocities before and after single impacts."""
     table = np.genfromtxt(data / "ellipse_impacts.csv", delimiter=",", names=True)
     table = table[sum(table[f] for f in table.dtype.names if f.startswith("flag")) == 0]
@@ -203,7 +203,7 @@ def ellipses(figures: Figures, data: Path, seed: int) -> None:
     began = time.perf_counter()
     starts = [np.array([mu, 0.3]) for mu in (0.1, 0.3, 1.0)]
     runs = [
-        minimize(error, x, args=(train,), method="Nelder-Mead", options={"maxfev": 60})
+        minimize(error, x, args=(train,), method="Nelder-Mead", options={"maxfev": most})
         for x in starts
     ]
     best = min(runs, key=lambda r: r.fun).x
@@ -232,8 +232,9 @@ def main() -> int:
         print(f"No recordings in {data}: set GRAFTSIM_DATA.", file=sys.stderr)
         return 2
     figures = Figures("Planar impacts", seed=arguments.seed, json_path=arguments.json)
-    ellipses(figures, data, arguments.seed)
-    squares(figures, data, arguments.seed, arguments.gradients)
+    ellipses(figures, data, arguments.seed, 3 if arguments.quick else 60)
+    if not arguments.quick:
+        squares(figures, data, arguments.seed, arguments.gradients)
     return 0 if figures.finish() else 1
 
 

@@ -62,10 +62,13 @@ class Figures:
 
     @staticmethod
     def arguments(description: str) -> argparse.ArgumentParser:
-        """A parser with the options that every experiment has: --json and --seed."""
+        """A parser with the options that every experiment has: --json, --seed and --quick."""
         parser = argparse.ArgumentParser(description=description)
         parser.add_argument("--json", metavar="FILE", help="write the figures to this file")
         parser.add_argument("--seed", type=int, default=0, help="seed of everything random")
+        parser.add_argument(
+            "--quick", action="store_true", help="see that it runs: the figures mean little then"
+        )
         return parser
 
     def at_most(self, name: str, value: float, target: float, unit: str = "") -> None:

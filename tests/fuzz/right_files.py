@@ -61,7 +61,7 @@ logs = ["log.csv"]
 horizon = 0.25
 growth = [1.0]
 iterations = 1
-holdout = 0.2
+holdout = 0.3
 seed = 3
 quiet = true
 [free]
@@ -69,7 +69,7 @@ quiet = true
 "joint.friction[elbow]" = {lower = 0.0, prior = [0.1, 0.1], shared = false}
 "link.mass[upper]" = "positive"
 [noise]
-"joint.q[elbow]" = 0.001
+"joint.q[shoulder]" = 0.001
 [sensors."joint.q[shoulder]"]
 offset = 0.0
 [start]

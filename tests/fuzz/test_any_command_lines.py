@@ -82,7 +82,9 @@ def test_changed_run_files(place, clock):
                  "1979-05-27", "0.0", "[nan, inf]", "{lower = 'x'}", "{prior = [1]}", "[", "'"]
             )  # fmt: skip
             lines[at] = data.draw(
-                st.sampled_from(["", lines[at] * 2, f"{key} = {data.draw(odd)}", f"x{lines[at]}"])
+                st.sampled_from(
+                    ["", f"{lines[at]}\n{lines[at]}", f"{key} = {data.draw(odd)}", f"x{lines[at]}"]
+                )
             )
         (place / "run.toml").write_text("\n".join(lines))
         run("fit", "--run", "run.toml", "--out", "out")

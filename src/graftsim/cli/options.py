@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -159,9 +160,12 @@ def assignments(items: Sequence[str], what: str) -> dict[str, str]:
     return pairs
 
 
-def number(text: str, what: str) -> float:
-    """A float; ProblemError names the place."""
+def number(value: Any, what: str) -> float:
+    """A float of a flag's text or of a run file's value; ProblemError names the place."""
     try:
-        return float(text)
-    except ValueError:
-        raise ProblemError(f"{what}: '{text}' is not a number.") from None
+        found = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if math.isnan(found):
+        raise ProblemError(f"{what}: {value!r} is not a number.")
+    return found

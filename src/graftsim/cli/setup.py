@@ -68,7 +68,7 @@ def set_values(model: Model, values: Mapping[str, Any]) -> Model:
 
     for name, value in values.items():
         setup = SimulatorAndSensors(Simulator(model), make_sensors(model, ()))
-        number_ = number(value, f"value of {name}") if isinstance(value, str) else float(value)
+        number_ = number(value, f"value of {name}")
         chosen = Parameters(setup, {name: Domain()})
         theta = jnp.full(len(chosen), number_, setup.simulator.dt.dtype)
         model = chosen.apply(setup, theta).simulator.model
@@ -105,19 +105,23 @@ def domain_from(name: str, value: Any) -> Domain:
             number(high, f"free {name}") if high else np.inf,
         )
     if isinstance(value, list | tuple) and len(value) == 2:
-        return Bounds(float(value[0]), float(value[1]))
+        return Bounds(*(number(x, f"free {name}") for x in value))
     if isinstance(value, Mapping):
         unknown = set(value) - {"lower", "upper", "prior", "shared"}
         if unknown:
             raise ProblemError(
                 f"free {name}: unknown keys {sorted(unknown)}; lower, upper, prior, shared."
             )
-        prior = value.get("prior")
+        prior, shared = value.get("prior"), value.get("shared", False)
+        if prior is not None and not (isinstance(prior, list | tuple) and len(prior) == 2):
+            raise ProblemError(f"free {name}: prior = {prior!r} must be [mean, std].")
+        if not isinstance(shared, bool):
+            raise ProblemError(f"free {name}: shared = {shared!r} must be true or false.")
         return Domain(
-            float(value.get("lower", default.lower)),
-            float(value.get("upper", default.upper)),
-            Prior(*map(float, prior)) if prior is not None else None,
-            bool(value.get("shared", False)),
+            number(value.get("lower", default.lower), f"free {name}: lower"),
+            number(value.get("upper", default.upper), f"free {name}: upper"),
+            None if prior is None else Prior(*(number(x, f"free {name}: prior") for x in prior)),
+            shared,
         )
     raise ProblemError(f"free {name}: {value!r} must be [low, high], a table or a word.")
 

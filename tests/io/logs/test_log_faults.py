@@ -235,3 +235,32 @@ def test_a_cell_longer_than_any_number(tmp_path, row):
     text = refused(write(tmp_path, "\n".join(["time,pos", *lines][row == 0 :]) + "\n"))
     assert "row" in text
     assert "field larger than field limit" in text
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "cp037"])
+def test_texts_of_other_encodings(tmp_path, suffix, encoding):
+    """A table in an encoding of other widths or letters is refused with its file."""
+    path = tmp_path / f"log.{suffix}"
+    path.write_bytes("time,pos\n0,1\n0.1,2\n0.2,3\n".encode(encoding))
+    assert str(path) in refused(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\0" * 100, b"time,pos\n\0,1\n", b"\xff\xfe\xfd", b",,,\n,,,\n"]
+)
+def test_bytes_that_are_no_table(tmp_path, content):
+    """Zeros, half a table, marks of other encodings, nothing but commas."""
+    path = tmp_path / "log.csv"
+    path.write_bytes(content)
+    assert str(path) in refused(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_devices_and_folders(tmp_path, suffix):
+    """A link to a device, or a folder, is no log; nothing is read of it."""
+    device, folder = tmp_path / f"device.{suffix}", tmp_path / f"folder.{suffix}"
+    device.symlink_to("/dev/zero")
+    folder.mkdir()
+    for path in (device, folder):
+        assert f"{path}: there is no such file" in refused(path)

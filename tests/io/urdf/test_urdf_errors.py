@@ -113,3 +113,43 @@ def test_what_is_no_regular_file():
     """A device is refused before it is read."""
     with pytest.raises(FileError, match="is no regular file"):
         load("/dev/zero")
+
+
+@pytest.mark.parametrize("suffix", ["urdf", "xml"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "latin-1", "cp1252"])
+def test_encodings_that_are_not_declared(tmp_path, suffix, encoding):
+    """Bytes of another encoding are read where XML tells it by a mark, and else refused."""
+    text = {"urdf": "<robot name='{}'><link name='a'/></robot>", "xml": "<mujoco model='{}'/>"}
+    path = tmp_path / f"robot.{suffix}"
+    path.write_bytes(text[suffix].format("\N{LATIN SMALL LETTER E WITH ACUTE}").encode(encoding))
+    try:
+        load(path)
+    except FileError as error:
+        assert str(path) in str(error)
+
+
+def test_many_links_take_seconds(tmp_path):
+    """20,000 links fixed to one another: work grows with their number, not with its square."""
+    import time
+
+    count = 20_000
+    links = "".join(f"<link name='l{i}'/>" for i in range(count))
+    joints = "".join(
+        f"<joint name='j{i}' type='fixed'><parent link='l{i - 1}'/><child link='l{i}'/></joint>"
+        for i in range(1, count)
+    )
+    path = tmp_path / "chain.urdf"
+    path.write_text(f"<robot name='chain'>{links}{joints}</robot>")
+    began = time.process_time()
+    model = load(path)
+    assert time.process_time() - began < 20  # more than a minute when each looked at all others
+    assert model.tree.nv == 0
+
+
+def test_files_too_large_for_a_robot(tmp_path):
+    """Said by size, without reading: a sparse file of many gigabytes."""
+    path = tmp_path / "robot.urdf"
+    with path.open("wb") as file:
+        file.truncate(50 * 2**30)
+    with pytest.raises(FileError, match=r"robot\.urdf: has 51200 MiB"):
+        load(path)

@@ -162,7 +162,7 @@ class Problem:
     def sigma(self) -> tuple[np.ndarray, ...]:
         """Standard deviation of each residual component of each sensor, in its unit."""
         return tuple(
-            np.broadcast_to(np.asarray(self.noise[s.channel], float), (width,)).copy()
+            _deviation(s.channel, self.noise[s.channel], width)
             if self.noise and s.channel in self.noise
             else estimate_noise(s, self.given)
             for s, width in zip(self._sensors.specs, residual_width(self._sensors), strict=True)
@@ -316,11 +316,11 @@ class Problem:
 
     def _check_noise(self) -> None:
         known = [s.channel for s in self._sensors.specs]
+        widths = dict(zip(known, residual_width(self._sensors), strict=True))
         for channel, value in (self.noise or {}).items():
             if channel not in known:
                 raise ProblemError(f"noise for {channel}: no such sensor. Sensors: {known}.")
-            if not np.all(np.asarray(value, float) > 0):
-                raise ProblemError(f"noise of {channel} must be positive, got {value}.")
+            _deviation(channel, value, widths[channel])
 
     def _check_windows(self) -> None:
         """The longest windows must fit, for judgement too, before time is spent on short ones."""
@@ -374,6 +374,18 @@ class Problem:
             "held out": [r.name for r in self.heldout],
             "precision": str(jnp.zeros((), self.simulator.dt.dtype).dtype),
         }
+
+
+def _deviation(channel: str, given: Any, width: int) -> np.ndarray:
+    """Noise of a channel that was given, [width]. ProblemError: not one positive number or each."""
+    try:
+        value = np.broadcast_to(np.asarray(given, float), (width,)).copy()
+    except (TypeError, ValueError):
+        value = np.array([np.nan])
+    if not np.all((value > 0) & (value < np.inf)):
+        each = f", or {width}" if width > 1 else ""
+        raise ProblemError(f"noise of {channel} must be a positive number{each}, got {given}.")
+    return value
 
 
 def _trained(simulator: Simulator, trained: bool | Sequence[str]) -> tuple[str, ...]:

@@ -174,11 +174,15 @@ class LinkHeading(LinkSensor):
     def __post_init__(self) -> None:
         if self.axis is None:
             return
-        if len(self.axis) != 3 or not any(self.axis):
+        try:
+            axis = tuple(map(float, self.axis))
+        except (TypeError, ValueError):
+            axis = ()
+        if len(axis) != 3 or not any(axis) or not np.all(np.isfinite(axis)):
             raise ProblemError(
                 f"Sensor {self.channel}: axis must be three numbers, not all zero: {self.axis}."
             )
-        object.__setattr__(self, "axis", tuple(map(float, self.axis)))
+        object.__setattr__(self, "axis", axis)
 
     def read(self, at: Instant) -> Float[Array, " 3"]:
         """The unit vector."""

@@ -57,12 +57,17 @@ def make_sensors(
     options = dict(options or {})
     specs, numbers = [], []
     for name in channels:
-        given = dict(options.pop(name, {}))
+        given = options.pop(name, {})
+        if not isinstance(given, Mapping):
+            raise ProblemError(f"Sensor {name}: {given!r} is no table of options.")
+        given = dict(given)
         sensor = _sensor(Selector.parse(name), given)
         sensor.check(model)
-        numbers.append(
-            [given.pop(k, d) for k, d in (("scale", 1.0), ("offset", 0.0), ("delay", 0.0))]
-        )
+        row = [given.pop(k, d) for k, d in (("scale", 1.0), ("offset", 0.0), ("delay", 0.0))]
+        for value in row:
+            if not isinstance(value, int | float | np.number) or not np.isfinite(value):
+                raise ProblemError(f"Sensor {name}: {value!r} is not a finite number.")
+        numbers.append(row)
         if given:
             raise ProblemError(f"Sensor {name}: unknown options {sorted(given)}.")
         specs.append(sensor)

@@ -2,8 +2,8 @@
 
 `Exploded` (a NumPy array of node numbers) is for what becomes straight-line code: states, spatial
 vectors, 6 x 6 matrices, whose zeros must fold. `LazyArray` is for what is too large for that: a
-shape and a function from indices (nodes) to an element, evaluated inside whatever loop asks for it, so
-that chains of elementwise operations fuse by themselves.
+shape and a function from indices (nodes) to an element, evaluated inside whatever loop asks for it,
+so that chains of elementwise operations fuse by themselves.
 """
 
 from __future__ import annotations

@@ -1,0 +1,88 @@
+"""Experiments and benchmarks run at their smallest setting, and what they write is read back."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Options of the smallest setting. `--quick`: the script's own.
+SCRIPTS = {
+    "experiments/dfki_double_pendulum.py": (),
+    "experiments/discovery_ball_drops.py": ("--quick",),
+    "experiments/discovery_dfki.py": ("--only", "simple"),
+    "experiments/e01_golf_drag.py": ("--quick",),
+    "experiments/e02_link_lengths.py": ("--quick",),
+    "experiments/e03_friction_discovery.py": ("--only", "b", "--quick"),
+    "experiments/e04_cube_toss.py": ("--quick",),
+    "experiments/e05_real_double_pendulum.py": ("--quick",),
+    "experiments/e06_heading_vectors.py": ("--quick",),
+    "experiments/e07_mixture_online.py": ("--quick",),
+    "experiments/e11_gradient_run_time.py": ("--quick",),
+    "experiments/multiarm_pendulum.py": ("--quick",),
+    "experiments/planar_impacts.py": ("--quick",),
+    "benchmarks/busy.py": ("--quick",),
+    "benchmarks/calibration.py": ("--quick",),
+    "benchmarks/compile_time.py": ("--only", "double pendulum", "--repeats", "1"),
+    "benchmarks/conformance.py": ("--rows", "G4"),
+    "benchmarks/contact.py": ("--only", "discs"),
+    "benchmarks/coverage.py": ("--quick",),
+    "benchmarks/discovery.py": ("--cases", "1"),
+    "benchmarks/faults.py": ("--quick",),
+    "benchmarks/graft_cost.py": (),
+    "benchmarks/identification.py": ("--cases", "a", "--tries", "1"),
+    "benchmarks/kernels.py": (
+        "--quick",
+        "--only",
+        "chain2",
+        "--sections",
+        "contest",
+        "--rivals",
+        "mujoco",
+    ),
+    "benchmarks/overhead.py": ("--repeats", "1"),
+    "benchmarks/scale.py": ("--quick",),
+    "benchmarks/structure.py": (),
+}
+
+
+def scripts():
+    """All that are started by their name and take --json."""
+    for folder in ("experiments", "benchmarks"):
+        for path in sorted((ROOT / folder).glob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            if '__name__ == "__main__"' in text and ("--json" in text or "Figures." in text):
+                yield f"{folder}/{path.name}"
+
+
+def test_every_script_is_run():
+    """A new one gets its smallest setting here."""
+    assert set(scripts()) == set(SCRIPTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_figures_are_read_back(script, data_dir, assets_dir, tmp_path):
+    """It ends, its targets met or not, and its file is JSON with a figure in it."""
+    file = tmp_path / "figures.json"
+    environment = {
+        **os.environ,
+        "GRAFTSIM_DATA": str(data_dir),
+        "GRAFTSIM_ASSETS": str(assets_dir),
+        "MPLBACKEND": "agg",
+    }
+    command = [sys.executable, str(ROOT / script), *SCRIPTS[script], "--json", str(file)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode in (0, 1), done.stderr[-3000:]
+    assert "Traceback" not in done.stderr, done.stderr[-3000:]
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert content
+    for figure in content.get("figures", []) if isinstance(content, dict) else []:
+        assert figure["name"]
+        assert figure["value"] is None or isinstance(figure["value"], int | float)
+        assert figure["holds"] in (True, False, None)
