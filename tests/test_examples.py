@@ -159,6 +159,30 @@ def test_code_of_the_page_on_grafts_runs(tmp_path):
     assert {"friction.safetensors", "onnx"} <= {p.name for p in tmp_path.iterdir()}
 
 
+def test_code_of_the_page_on_extending_runs(tmp_path):
+    """The blocks of the page, one after the other, define classes that lack nothing."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/extending.md").read_text(), re.DOTALL)
+    made = (
+        "print(*(x.name for x in (simulator.integrator, simulator.contact, Cauchy(), GaussNewton()"
+    )
+    made += ', Grid(), JSONLines(), Chain())), Height("tip").channel, *model.geom.kinds)'
+    script = tmp_path / "page.py"
+    script.write_text("\n".join([*blocks, made]))
+    expected = (
+        "midpoint carpet cauchy gauss_newton grid JSON lines Chain link.height[tip] spheroid plane"
+    )
+    assert run(str(script)).split() == expected.split()
+
+
+def test_api_page_has_every_public_name():
+    """Each name of `import graftsim` has an entry, or the page says where it stands."""
+    public = set(re.findall(r"(\w+) as \1\b", (ROOT / "src/graftsim/__init__.pyi").read_text()))
+    page = (ROOT / "docs/api.md").read_text()
+    said = set(re.findall(r"^::: [\w.]+\.(\w+)$", page, re.MULTILINE))
+    said |= set(re.findall(r"`gs\.(\w+)`", page)) | {"contact", "model"}
+    assert public - said == set()
+
+
 def test_links_between_pages():
     """Every link leads to a page, and every anchor to a heading of it."""
     for page in (ROOT / "docs").glob("*.md"):

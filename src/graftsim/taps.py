@@ -78,7 +78,7 @@ class Tapper(Protocol):
         ...
 
     def tap_lazily(self, values: Callable[[], Mapping[str, Any]]) -> None:
-        """Values that the engine itself does not need, computed only if somebody looks."""
+        """Values that the engine itself does not need, computed only in an open scope."""
         ...
 
     def again(self) -> Tapper:

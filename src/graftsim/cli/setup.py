@@ -24,7 +24,7 @@ MAX_DT = 0.005
 FIRST_ORDER_STEP = 0.001
 # Of a motion at once: a log of some gigabytes.
 MOST_STEPS = 10_000_000
-# Without torques the data tell only ratios of masses: the file's values are believed to this share.
+# Without torques data tell only ratios of masses: priors at the file's values, this share wide.
 MASS_PRIOR = 0.5
 NOTHING = ("none",)
 

@@ -81,7 +81,7 @@ def unit_impulses(
     ) -> tuple[Float[Array, "nv 3k"], Float[Array, "nv 3k"]]:
         arm = jnp.broadcast_to(position[:, None], frame.shape)
         spatial = jnp.concatenate([cross(arm, frame), frame], -1).reshape(1, -1, 6)
-        # Every link's view of every direction.
+        # Unit wrenches of every direction, in the axes of every link.
         by_link = Transform(X_0.E[:, None], X_0.r[:, None]).force(spatial)
         f = jnp.repeat(sign, 3, axis=1)[:, :, None] * by_link
         return articulated.innovations(jnp.swapaxes(f, -1, -2))

@@ -40,7 +40,7 @@ class Felt(NamedTuple):
 class Passage(NamedTuple):
     """A step with contact: joint velocities at its end, the mean ones that positions move with,
     `State.impulse`, and the seconds that passed: fewer than asked for where an impact begins, and
-    none in an impact. Positions move for `span` seconds. `felt` is for those who look.
+    none in an impact. Positions move for `span` seconds. `felt`: () unless variables are named.
     """
 
     qd: Float[Array, " nv"]

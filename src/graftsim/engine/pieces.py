@@ -1,7 +1,7 @@
 """A step in pieces: cut where an impact begins, each piece a step of its own.
 
-An impact takes two of them: one up to it, and itself, without length. Few steps meet one. What
-follows the first piece is a branch of its own, and a step without impact costs what it did.
+An impact takes two of them: one up to it, and the impact, without length. Few steps have one, so
+what follows the first piece is a branch (`seldom`): a step without impact does not compute it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graftsim.taps import Tapper
 
 
 class Piece(NamedTuple):
-    """State at the end of a piece, the time it took (s), and what contacts felt, if looked at."""
+    """State at the end of a piece, its time (s), and forces of contact; () if none are named."""
 
     state: State
     time: Float[Array, ""]

@@ -171,7 +171,7 @@ class Simulator(eqx.Module):
             raise ModelError("rollout needs either controls [steps, nu] or a number of steps.")
         if controls is None:
             assert steps is not None
-            # Of NumPy: to make them in JAX takes longer than a hundred steps.
+            # NumPy, not JAX: dispatching jnp.zeros takes longer than 100 compiled steps.
             controls = jnp.asarray(np.zeros((steps, self.model.nu), state.q.dtype))
         controls = jnp.asarray(controls, state.q.dtype)
         if controls.ndim != 2 or controls.shape[1] != self.model.nu:

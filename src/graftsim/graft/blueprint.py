@@ -62,8 +62,8 @@ class Graft:
 
     input_scale: by the text of an input, output_scale: of the target: numbers in SI units, or with
     a unit, "40 km/h". Without, they are set from the data of a fit, and are 1 until then.
-    prior: standard deviation of a weight before it has seen data; what physical parameters explain
-    as well, they explain, because they cost nothing.
+    prior: standard deviation of a weight before the fit. Physical parameters have no prior unless
+    they are given one, so where both explain the same data, the fit moves the parameter.
     """
 
     target: str | tuple[str, ...]

@@ -87,8 +87,8 @@ def massless_ends(tree: Tree, mass: np.ndarray, armature: np.ndarray) -> None:
 def inertialess_ends(tree: Tree, numbers: list[dict[str, Any]]) -> None:
     """Refuse an end link that has mass but no inertia about its joint: a point on the axis.
 
-    Only links that carry fixed ones alone are looked at: what others feel depends on the position.
-    Nor are joints whose turns are not pure, such as screws: mass alone resists those.
+    Only links that carry nothing but fixed ones are checked: the inertia about the joints of others
+    depends on the position. Joints such as screws are not checked: mass alone resists them.
     """
     if tree.nv == 0:
         return

@@ -46,7 +46,7 @@ def fuse(model: Model) -> Model:
     quat = model.joint.rotation
     quat = quat / jnp.sqrt(jnp.sum(quat * quat, -1, keepdims=True))
     for i, parent in enumerate(tree.parent):
-        # A moving parent is its own carrier at the identity: nothing to compose.
+        # If the parent moves, the link hangs on it directly: no transforms to multiply.
         plain = place[parent].p is zero
         joint_place[i] = (
             _Place(place[parent].link, model.joint.origin[i], quat[i])

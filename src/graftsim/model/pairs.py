@@ -22,7 +22,7 @@ from graftsim.model.tree import Tree
 if TYPE_CHECKING:
     from graftsim.model.model import Model
 
-# Where nobody states it. Stiffness follows from the weight that is to be carried.
+# Where neither file nor user gives a number. Stiffness has none: it follows from the weight.
 DEFAULTS = {
     "friction": 1.0,
     "stribeck": 0.0,

@@ -35,7 +35,7 @@ class Sphere(Convex):
     sizes = ("radius",)
 
     def mark(self, vertices: Corners, n: Vector) -> Mark:
-        """Of no use: there is one piece."""
+        """Unused: the surface is one piece."""
         return sign(n)
 
     def farthest(self, size: Size, vertices: Corners, n: Vector, mark: Mark) -> Vector:

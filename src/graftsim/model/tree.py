@@ -1,4 +1,4 @@
-"""Static topology of a mechanism: who hangs on whom, by which joint, and where its numbers lie.
+"""Static topology of a mechanism: what hangs on what, by which joint, and where its numbers lie.
 
 Everything here is plain Python and NumPy, hashable, and known before tracing. Link i moves by joint
 i relative to its parent; parents come before children.

@@ -17,7 +17,7 @@ from graftsim.optim.population import Seen
 
 
 class _Problem:
-    """What pygmo asks of a problem; it copies it, and we want one record of all that was seen."""
+    """A problem as pygmo takes it. pygmo copies it: copies are the same object, with one record."""
 
     def __init__(self, seen: Seen, low: np.ndarray, high: np.ndarray) -> None:
         self.seen, self.low, self.high = seen, low, high

@@ -166,7 +166,7 @@ def _in_rounds(
                 wide = (upper - lower) / (k + 1)
                 points[i] = best[i] + wide * draw[i].normal(size=(options.workers, p))
         points = np.clip(points, lower, upper)
-        # Searches that have ended ride along at their best, which costs nothing in a batch.
+        # Searches that have ended are evaluated again at their best: the batch keeps its size.
         points[~going] = best[~going, None]
         theta, cost = solve(points.reshape(-1, p))
         theta, cost = theta.reshape(points.shape), cost.reshape(points.shape[:2])

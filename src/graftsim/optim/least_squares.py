@@ -40,8 +40,8 @@ EASE = 0.1
 EXACT = 1e-10
 # Tries of larger damping before all starts are evaluated anew; one start alone tries to its limit.
 TRIES = 6
-# Dominated: more than so many times the best cost, falling by less than a share in so many
-# iterations.
+# A start is dominated if its cost is more than BEHIND times the best one, and has fallen by less
+# than this SHARE in PATIENCE iterations.
 BEHIND, SHARE, PATIENCE = 10.0, 0.1, 5
 
 Residual = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -320,7 +320,7 @@ def _cost(r: np.ndarray, theta: np.ndarray, local: np.ndarray, bounds: Bounded) 
 
 
 def _dominated(costs: list[np.ndarray]) -> np.ndarray:
-    """Far behind the best, and not catching up."""
+    """Which of the starts are dominated [n]: see BEHIND, SHARE and PATIENCE."""
     now = costs[-1]
     if len(costs) <= PATIENCE:
         return np.zeros(len(now), bool)

@@ -1,6 +1,6 @@
 """Non-negative impulses along normals: 0 <= x is complementary to A x + b >= 0.
 
-For what need not be solved to the last digit nor quickly: all of it is loops, so its code is short.
+Made for short code, not for speed or the last digit: all of it is loops.
 Projected Gauss-Seidel finds x; the derivative is that of the solution, A_aa dx_a = -(dA x + db)_a
 over those a that press.
 """

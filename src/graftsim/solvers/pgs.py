@@ -50,7 +50,9 @@ class GaussSeidel(NamedTuple):
             k, x, _ = carry
             x, error = newton(problem, x, self.newton, enough, self.section, self.unroll)
             last = jnp.minimum(k + _FEW, self.sweeps)
-            # Newton knows the residual; what sweeps change is not it, and not yet good enough.
+            # `error` is Newton's residual here. A sweep returns another measure, the change of
+            # velocity that it caused, which is dropped: if Newton's residual is too large, all
+            # sweeps up to the next try are made.
             n, x, _ = jax.lax.while_loop(
                 lambda c: (c[0] < last) & (error > enough), sweep, (k, x, error)
             )

@@ -4,7 +4,7 @@
 2. Screening (`screen`): which candidate variables ask for which inputs.
 3. A closed formula (`formula`).
 4. A network on each variable that does, with those inputs, fitted end to end from where the formula
-   is; inputs are taken out again while the held-out cost does not tell (one standard error).
+   is; inputs are taken out again while the held-out cost rises by less than a standard error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PARAMETER_TERMS = {
 }
 # Windows held out, at least.
 FEWEST = 4
-# Networks are to be compared here, not polished.
+# Few iterations and a loose tolerance: the fits only have to tell which network is better.
 SOLVER = LevenbergMarquardt(iterations=30, cost_tolerance=1e-5)
 
 

@@ -23,7 +23,7 @@ from graftsim.optim.least_squares import LevenbergMarquardt, levenberg_marquardt
 from graftsim.optim.local_solver import Point
 
 SAMPLES = 400
-# To so small a share of the output's scale the network follows its teacher.
+# Error of the network, as a share of the output's scale, that counts as one in its training.
 PRECISION = 0.01
 
 # Output [n, m] of a graft from its raw inputs [n, k].

@@ -192,7 +192,7 @@ def _grow(
             refused = set()
         else:
             refused.add(best)
-            # What promises most does not carry over: a few more, then it is enough.
+            # The best score did not lower the held-out cost: TRIES groups in a row, then stop.
             if len(refused) >= TRIES:
                 return
 

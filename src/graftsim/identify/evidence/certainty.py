@@ -23,8 +23,8 @@ from graftsim.optim.local_solver import Point
 
 # Instead of a name: every parameter that is weak, or not identifiable.
 WEAK = "weak"
-# What evidence may fail of, at numbers or sizes that nobody could know before: errors of ours,
-# singular matrices and empty samples (ValueError), overflows, a sample too large to hold.
+# Errors of a bootstrap or profile that no check before the fit can foresee: our own, singular
+# matrices and empty samples (ValueError), overflows, a sample too large for memory.
 FAILURES = (GraftsimError, ValueError, ArithmeticError, MemoryError)
 
 

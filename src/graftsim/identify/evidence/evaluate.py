@@ -31,11 +31,11 @@ from graftsim.selectors import row_name
 # Iterations for the initial states of windows that the fit has not seen.
 LOCAL_ITERATIONS = 15
 REPLAYS = 3
-# So many times the sensor noise halving the step may change, before it is worth saying.
+# Halving the step may change residuals by so many times the sensor noise without a warning.
 STEP_ERROR = 1.0
-# The error of an integrator of this order is far below any sensor's.
+# Integrators of this order or more are not tested: their error is far below any sensor's.
 SMOOTH = 4
-# Fewer blocks than this say little about how blocks vary.
+# A bootstrap of fewer blocks than this gets a warning: it says little about how blocks vary.
 FEW_BLOCKS = 10
 
 
@@ -370,7 +370,7 @@ def warnings(
                 "the fitted one; the model may not carry over."
             )
     for recording in problem.given:
-        # Columns that nobody asked for are no reason to doubt a fit; repairs are.
+        # Columns that were not read do not affect the fit; repairs of the log do.
         kept = [n for n in recording.notes if not n.startswith("columns not read")]
         said += [f"{recording.name}: {note}" for note in kept]
     return tuple(dict.fromkeys(said))

@@ -1,9 +1,10 @@
 """Where a fit starts and what it moves: by one Jacobian, before any iteration.
 
-A number on which no residual depends where the fit starts stays at its value: which of the ten
-numbers of a link's inertia an arm's motion shows, hangs on its joints, and nobody is to know that
-before. Some numbers have no effect on their bound alone (a bounce of no height depends on
-restitution in second order): they start a little inside.
+A number on which no residual depends where the fit starts stays at its value, with a warning, not
+an error: which of the ten numbers of a link's inertia change an arm's motion follows from its
+joints, and need not be worked out by the user. Some numbers have no effect only because they start
+on their bound (a bounce of no height depends on restitution in second order): they start a little
+inside.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def fit(
     the same problem; beside it, a folder FILE.tasks of what a search has finished.
     progress(iteration, stage, stages) runs after each iteration.
 
-    Raises ProblemError: a parameter on which no residual depends, named; a start that cannot be
+    Raises ProblemError: free parameters on none of which a residual depends; a start that cannot be
     simulated; a checkpoint of another problem; a bootstrap with fewer than two blocks; a search
     over a parameter without bounds that starts at zero.
     """

@@ -51,7 +51,7 @@ def summarise(
 def visited(simulator: Simulator, windows: Windows) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """For each graft its inputs [n, R, k] along the windows, and values of its targets [n, R, m].
 
-    Raises: nothing; windows that leave the finite numbers are left out.
+    Windows whose simulation diverges are left out.
     """
     grafts = simulator.grafts
     assert isinstance(grafts, BoundGrafts)

@@ -26,7 +26,7 @@ Progress = Callable[[Iteration, int, int], None]
 
 @dataclass
 class Journal:
-    """Who is told of each iteration: the checkpoint, and the caller."""
+    """What happens after each iteration: the checkpoint is written, then `progress` is called."""
 
     checkpoint: Checkpoint
     progress: Progress | None = None

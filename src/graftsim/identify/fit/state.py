@@ -59,7 +59,7 @@ class FitState:
         return replace(self, stage=self.stage + 1, begun=False)
 
     def noted(self, entry: Iteration) -> FitState:
-        """With one more iteration; a resumed solver begins by looking at its last one again."""
+        """With one more iteration; it replaces the last if it is the same, as after a resume."""
         history = self.history
         if history and (history[-1].stage, history[-1].iteration) == (entry.stage, entry.iteration):
             history = history[:-1]

@@ -1,7 +1,7 @@
 """Independent tasks of one problem: over processes or a cluster, each result kept once it is there.
 
-A task is a pure function of the problem and of an item, so it matters neither where nor how often
-it runs: a worker that dies costs what it was doing, a driver that dies what was under way.
+A task is a pure function of the problem and of an item, so it may run anywhere, and again: when a
+worker dies, its tasks run elsewhere; when the driver dies, results that were stored are read again.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class Pool:
         return reason
 
     def _renew(self) -> None:
-        """A process pool that has lost a process is of no use any more: another one like it."""
+        """Replace a process pool that has lost a process: it takes no more tasks."""
         if isinstance(self.executor, ProcessPoolExecutor):
             self.executor.shutdown(wait=False, cancel_futures=True)
             old: Any = self.executor

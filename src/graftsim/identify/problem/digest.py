@@ -12,7 +12,7 @@ from graftsim.identify.problem.problem import Problem
 
 
 def digest(problem: Problem) -> str:
-    """Of the starting model, the limits and beliefs, the loss and the samples, in hexadecimal."""
+    """Of the starting model, the bounds and priors, the loss and the samples, in hexadecimal."""
     p, found = problem.parameters, hashlib.sha256()
     found.update(repr(problem.criterion).encode())
     numbers: list[Any] = jax.tree.leaves(problem.setup)

@@ -1,4 +1,4 @@
-"""Where a free parameter may lie, and what is believed of it beforehand."""
+"""Where a free parameter may lie, and its prior."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graftsim.errors import ProblemError
 
 @dataclass(frozen=True)
 class Prior:
-    """A Gaussian belief: mean and standard deviation, in the parameter's unit."""
+    """A Gaussian prior: mean and standard deviation, in the parameter's unit."""
 
     mean: float
     std: float

@@ -37,7 +37,7 @@ class Squared(Loss):
     gaussian: ClassVar[bool] = True
 
     def weighed(self, r: Float[Array, "*n"]) -> Float[Array, "*n"]:
-        """They are."""
+        """The residuals themselves."""
         return r
 
 

@@ -174,7 +174,7 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _weights(setup: SimulatorAndSensors, label: str) -> Block:
-    """The weights of a graft. Its prior says what a weight costs; physical numbers cost nothing."""
+    """The weights of a graft, with its prior."""
     grafts = setup.simulator.grafts
     assert isinstance(grafts, BoundGrafts)
     graft = grafts[label]
@@ -348,7 +348,7 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "sensor.delay",
     )
 } | {
-    # A zero here is a division by zero: keep a little away from it.
+    # The model divides by these: zero is out of bounds.
     name: Domain(lower=1e-6)
     for name in (
         "link.mass",
@@ -361,7 +361,7 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "simulator.dt",
     )
 }
-# No bounce is higher than the fall.
+# At most 1: a bounce is no higher than the fall.
 DEFAULT_DOMAINS["pair.restitution"] = Domain(lower=0.0, upper=1.0)
 
 

@@ -44,9 +44,9 @@ from graftsim.recordings.recording import Recording
 SAMPLE, FREE, MEASURED = "sample", "free", "measured"
 MAX_WINDOWS = 200
 MIN_SAMPLES = 4
-# Of a window: one of more is a mistake of units, and no memory holds a few of them.
+# Limit of a window's steps: a longer one is a mistake of units, and a few exceed any memory.
 MOST_STEPS = 1_000_000
-# Weak beliefs about initial states, only there to keep unmeasured ones from running away.
+# Weak priors of initial states: they keep those that no sensor determines from diverging.
 LOCAL_STD_POSITION = 10.0
 LOCAL_STD_VELOCITY = 1e3
 
@@ -110,7 +110,7 @@ class Problem:
     def prepare(self) -> Problem:
         """This problem with what takes time done: the noise of sensors, windows, scales of grafts.
 
-        It is done when it is first needed otherwise; afterwards, nothing is done twice.
+        Without this call each is computed when it is first needed. None is computed twice.
         """
         _ = self.sigma, self.setup
         for horizon in self.horizons:
@@ -118,7 +118,7 @@ class Problem:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # Windows are many numbers, and cut from the recordings again in no time.
+        # Windows are not pickled: they are large, and quickly cut from the recordings again.
         return {k: v for k, v in vars(self).items() if k != "_cut"}
 
     @cached_property
@@ -229,7 +229,7 @@ class Problem:
 
     @property
     def local_std(self) -> np.ndarray:
-        """Weak beliefs about the displacements of initial states [s]."""
+        """Weak prior of the displacements of initial states [s]: standard deviations."""
         std = np.repeat([LOCAL_STD_POSITION, LOCAL_STD_VELOCITY], self.simulator.model.nv)
         return std[: self.nlocal]
 

@@ -20,14 +20,14 @@ from scipy.special import chdtrc, ndtr
 LEVEL = 1e-3
 # A significant misfit is called slight up to this residual over noise and this autocorrelation.
 SLIGHT_SIZE, SLIGHT_MEMORY = 1.1, 0.2
-# Residuals this far below the noise may have any memory: the sensor does not see it.
+# Residuals below this share of the noise may be correlated: that is too small to measure.
 BELOW = 0.5
 LAGS = 10
 # Windows that are enough to see how long a memory is.
 ENOUGH = 20
 # Variance of a noise estimated from third differences, in units of s^4 / n: the median of their
 # absolute values has 1.36 / n of s^2 (1.36 against 0.5 of a standard deviation), and their
-# correlations (20, -15, 6, -1) leave one of 2.31 as news.
+# correlations (20, -15, 6, -1) leave one independent value in 2.31.
 ESTIMATED = 4 * 1.36 * 2.31
 
 
@@ -54,7 +54,7 @@ class ChannelFit:
     p_white: float
 
     def hangs(self, channels: int) -> bool:
-        """Have residuals of the size of the noise a memory? Of so many channels tested."""
+        """Are residuals correlated that are of the noise's size? Channels share the LEVEL."""
         return self.p_white < LEVEL / channels and self.over_noise > BELOW
 
 

@@ -57,7 +57,7 @@ def between_recordings(
     if len(recordings) < 2 or not theta.size:
         return None
     which = np.array([recordings.index(name) for name in names])
-    # Curvature and gradient of each recording's windows, without beliefs.
+    # Curvature and gradient of each recording's windows, without priors.
     own = [reduced(at.of(which == i).without_prior().normal()) for i in range(len(recordings))]
     joint = np.sum([S for S, _ in own], 0) + np.diag(at.bounds.prior_std**-2.0)
     wider = std / np.sqrt(np.diag(positive_inverse(joint)))

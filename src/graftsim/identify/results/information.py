@@ -22,10 +22,11 @@ from graftsim.optim.arrowhead import NormalEquations, inverse, reduced
 
 # A direction known to no better than this share of the parameters' size is called weak.
 WEAK = 0.5
-# Up to so many parameters the residuals' test allows for what they take, beside initial states,
-# unless there are so many residuals for each parameter that nobody can tell.
+# The test of the residuals allows for what the parameters take out of them, as it always does for
+# initial states, if there are at most FEW parameters, since its cost grows with their number, and
+# less than MANY residuals for each, since beyond that the correction is too small to matter.
 FEW, MANY = 64, 200
-# Of what is known of a direction, one window counts as having at most this share.
+# Upper limit of a window's leverage: its share of what is known about a direction.
 LEVERAGE = 0.9
 
 
@@ -57,7 +58,7 @@ def information(
     freedom = max(used - int(np.count_nonzero(~held)) - at.local.size, 1)
     ratio = float(np.sum(r * r)) / freedom
     S, _ = reduced(n)
-    # What has no effect at all is as unknown as what is held.
+    # A parameter without any effect has no variance, like one that is held.
     free = ~held & (np.diag(n.A) > 0)
     covariance = np.full((p, p), np.nan)
     if not np.isfinite(S).all() or not free.any():

@@ -18,7 +18,7 @@ WITHOUT_EFFECT = "without effect"
 
 # A standard deviation beyond so many times the parameter's size says nothing, not even its sign.
 NOTHING = 10.0
-# Data that leave this share of a prior's standard deviation have hardly spoken.
+# If the standard deviation is at least this share of the prior's, the value comes from the prior.
 UNMOVED = 0.9
 
 

@@ -1,7 +1,7 @@
 """Simulations that diverge (NaN or infinity): count them; leave out their windows if they are few.
 
 Windows that cannot be simulated at the start are left out if they are at most a share `SHARE` of
-all (`WindowSubset`). On the way, up to as many at a time have no say in a step
+all (`WindowSubset`). On the way, up to as many at a time are left out of a step
 (`FailureTolerant`); the solver refuses a step that loses more. All are counted.
 """
 
@@ -19,7 +19,7 @@ from graftsim.identify.runs.residual_program import compile_windows, compiled
 
 # A larger share of the windows is no accident of a few, but a wrong start or step.
 SHARE = 0.05
-# Stands for the derivatives of a window that is passed over by its initial state, which then stays.
+# Derivative by its initial state of a window that is left out of a step: so that state stays.
 _STIFF = 1e8
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -57,8 +57,8 @@ class FailureTolerant:
 
     jacobian(theta, local), called where the solver stands, gives residuals [.., w, m] and
     Jacobians [.., w, m, p], [.., w, m, s]; residual(theta, local) those of trial steps. Up to
-    `allowed` windows that are lost where the solver stands have no say in that step; up to as many
-    that a trial loses count as before it, so that a step neither gains nor costs by losing them.
+    `allowed` windows that are lost where the solver stands are left out of that step; up to as many
+    that a trial loses keep their cost from before it, so that losing them changes no cost.
     """
 
     def __init__(

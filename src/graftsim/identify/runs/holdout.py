@@ -60,8 +60,8 @@ class Heldout:
 def compare(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
     """Mean logarithm of before over after, and its standard error, from paired costs [w].
 
-    Logarithms, because costs of windows differ by orders of magnitude, and a few that leave the
-    track would drown the rest.
+    Logarithms: costs of windows differ by orders of magnitude, so a few whose simulation departs
+    from the recording would dominate a mean of costs.
     """
     both = np.isfinite(before) & np.isfinite(after)
     if both.sum() < 2:

@@ -1,4 +1,4 @@
-"""Compiled programs of a problem's windows, kept as long as the problem is, for all who ask."""
+"""Compiled programs of a problem's windows: made once, shared, and kept as long as the problem."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compile_windows(problem: Problem, windows: Windows) -> ResidualProgram:
 def compiled(problem: Problem, horizon: float, kept: np.ndarray | None = None) -> ResidualProgram:
     """Residual functions of the problem's fitted windows of a length, the same at each call.
 
-    kept: [k] which of the windows, all by default. The problem must not be changed meanwhile.
+    kept: [k] which of the windows, all by default.
     """
     key = (horizon, b"" if kept is None else np.asarray(kept, np.int64).tobytes())
     with _lock:

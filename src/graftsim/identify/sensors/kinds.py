@@ -19,7 +19,7 @@ from graftsim.spatial.transform import rotate
 
 
 class JointSensor(Sensor):
-    """Looks at a degree of freedom."""
+    """A sensor of one degree of freedom."""
 
     # Units for what turns and for what slides.
     units: ClassVar[tuple[str, str]]
@@ -82,7 +82,7 @@ class JointTorque(JointSensor):
 
 
 class LinkSensor(Sensor):
-    """Sits on a link or a frame."""
+    """A sensor that is fixed to a link or a frame."""
 
     quantity_unit: ClassVar[str]
 

@@ -1,7 +1,7 @@
 """What a sensor is: a channel, its width, its reading of a moving mechanism, its residual.
 
 To add one, subclass `Sensor`: its `kind` is the quantity of the channels that it explains, and the
-subclass is found by that name from then on. The final classes are in `sensor_kinds`.
+subclass is found by that name from then on. The final classes are in `kinds`.
 """
 
 from __future__ import annotations

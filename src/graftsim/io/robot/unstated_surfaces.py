@@ -14,7 +14,7 @@ _TOLERANCE = 1e-6
 
 
 def lost_numbers(model: Model, pairs: Sequence[int], kept: Iterable[str]) -> list[str]:
-    """One sentence for each number of `pairs` that differs from what nobody states.
+    """One sentence for each number of `pairs` that differs from the default for unstated numbers.
 
     `kept`: the quantities that the file has.
     """

@@ -24,7 +24,7 @@ def host() -> tuple[str, str]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
-    # Full-width vectors are worth it for code that is nothing but vectors.
+    # All features of the host, 512-bit vectors included: kernels are almost only vector arithmetic.
     return llvm.get_host_cpu_name(), features.flatten()
 
 

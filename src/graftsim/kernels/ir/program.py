@@ -129,7 +129,7 @@ class Program(Algebra):
     # -- statements --------------------------------------------------------------------------
 
     def library(self, name: str, xs: list[int], where: list[int]) -> list[int]:
-        """C library's `name` of each x where asked, else zero; skipped if nobody asks."""
+        """C library's `name` of each x where a lane needs it, else zero; skipped if none does."""
         zero = [self.const(0, self.types[x]) for x in xs]
         wanted = [i for i, w in enumerate(where) if not (self.is_const(w) and not self.value(w))]
         if not wanted:

@@ -15,7 +15,7 @@ from graftsim.kernels.ir.statements import Branch
 from graftsim.kernels.ir.trace import Interpreter, rule
 from graftsim.kernels.rules.carry import STATE
 
-# Equations of a side of a branch beyond which lanes that do not want it should not pay for it.
+# A side of a branch with more equations than this is skipped where no lane takes it.
 _LONG = 100
 
 

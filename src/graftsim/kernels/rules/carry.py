@@ -1,9 +1,9 @@
 """What goes round a loop.
 
-Optimistic propagation of constants to a fixed point (as in Wegman and Zadeck 1991): a carried
-scalar is first believed to be a known number that stays, then the same for all lanes. The body is
-traced, beliefs that it refutes are weakened, and it is traced anew until all hold. So zeros that go
-round a loop stay zeros, and loop counters stay counters.
+Optimistic propagation of constants to a fixed point (as in Wegman and Zadeck 1991): assume that
+each carried scalar that begins as a known number stays that number (`belief`: "same"), trace the
+body, weaken each assumption that it refutes (to "uniform", the same for all lanes, then to "free"),
+and repeat until all hold. So zeros that go round a loop stay zeros, and counters stay counters.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Carry:
         return scalars, arrays
 
     def holds(self, nexts: list[int], diverges: bool = False) -> bool:
-        """Does every belief hold? Those that do not are given up."""
+        """Does every assumption hold? Those that do not are weakened."""
         p, good = self.p, True
         for k, (b, n) in enumerate(zip(self.belief, nexts, strict=True)):
             if b == "same" and n != self.scalars[k]:

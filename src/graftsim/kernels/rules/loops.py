@@ -1,4 +1,4 @@
-"""Rules of loops: `scan` and `while`. What they carry is `Carry`'s matter."""
+"""Rules of loops: `scan` and `while`. `Carry` handles what they carry."""
 
 from __future__ import annotations
 
