@@ -16,8 +16,12 @@ KNOWN = 0.1
 
 OUTCOMES = {
     Outcome.CONVERGED: "The fit converged",
-    Outcome.ITERATION_LIMIT: "The fit stopped at its limit of iterations, so a better fit may exist,",
-    Outcome.STALLED: "The fit stalled: no step lowered the cost any more, without meeting the tolerance,",
+    Outcome.ITERATION_LIMIT: (
+        "The fit stopped at its limit of iterations, so a better fit may exist,"
+    ),
+    Outcome.STALLED: (
+        "The fit stalled: no step lowered the cost any more, without meeting the tolerance,"
+    ),
     Outcome.NON_FINITE: "The fit broke off because the simulation stopped being finite,",
 }
 
