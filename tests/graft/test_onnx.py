@@ -13,7 +13,8 @@ from onnx.reference import ReferenceEvaluator
 
 import graftsim as gs
 from graftsim.errors import GraftsimError, VariableError
-from graftsim.graft import networks, onnx_graph
+from graftsim.graft import onnx_graph
+from graftsim.graft.pointwise import ACTIVATIONS, TERMS
 
 INPUTS = ("joint.q[*]", "joint.qd[*]")
 TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
@@ -123,10 +124,24 @@ def test_potential_is_differentiated(tmp_path_factory, network, place, outer, sh
     assert_same(grafted(graft, seed), tmp_path_factory.mktemp("onnx"), seed)
 
 
-def test_every_term_and_activation_has_its_operations():
-    """A new one gets its place in the graph."""
-    assert onnx_graph.TERMS.keys() == networks.TERMS.keys()
-    assert onnx_graph.ACTIVATIONS.keys() == networks.ACTIVATIONS.keys()
+@pytest.mark.parametrize("name", [*TERMS, *ACTIVATIONS])
+def test_nodes_of_a_term_or_activation_are_its_value_and_its_derivative(name):
+    """What JAX gives, and what it differentiates to."""
+    function = (TERMS | ACTIVATIONS)[name]
+    x = np.concatenate([np.linspace(-2, 2, 41)[1::2], [-0.03, 0.004, 0.1]])
+    g = onnx_graph.Graph(np.dtype("float64"))
+    ends = [function.value(g, "x"), function.slope(g, "x")]
+    sides = [
+        [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.DOUBLE, [None]) for n in names]
+        for names in (["x"], ["value", "slope"])
+    ]
+    for end, out in zip(ends, sides[1], strict=True):
+        g.nodes.append(onnx.helper.make_node("Identity", [end], [out.name]))
+    graph = onnx.helper.make_graph(g.nodes, "one", *sides, initializer=g.constants)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    value, slope = ReferenceEvaluator(model).run(None, {"x": x})
+    np.testing.assert_allclose(value, function(jnp.asarray(x)), atol=1e-13)
+    np.testing.assert_allclose(slope, jax.vmap(jax.grad(function))(x), rtol=1e-12, atol=1e-13)
 
 
 class Own(gs.Odd):

@@ -22,10 +22,11 @@ from synthetic_result import result
 import graftsim as gs
 from graftsim.report import write_report
 from graftsim.report.discovery import advice, formula_along, head
-from graftsim.report.grafts import section
+from graftsim.report.grafts import GraftsSection
 from graftsim.report.learned import MOST, largest
 from graftsim.report.page import render
 from graftsim.report.scores import legend, table
+from graftsim.report.section import Subject
 
 
 def words(page: str) -> str:
@@ -190,9 +191,9 @@ def test_networks_that_do_nothing_are_called_out():
     """Where physics alone reaches the same error, the network is to be left out."""
     whole = grafted_result()
     same = dataclasses.replace(whole, physics=whole.errors)
-    said = section(same)["sentences"]
+    said = GraftsSection().context(Subject(same))["sentences"]
     assert any("leave them out" in s for s in said)
-    alone = section(dataclasses.replace(whole, physics=()))
+    alone = GraftsSection().context(Subject(dataclasses.replace(whole, physics=())))
     assert alone["stages"] == [] and "No physical parameter" in alone["sentences"][0]
 
 
@@ -242,4 +243,4 @@ def test_without_networks_nothing_of_it_is_there():
     html = render(result())
     assert 'id="grafts"' not in html and 'id="discovery"' not in html
     assert "grafts.safetensors" not in html
-    assert section(result()) is None
+    assert not GraftsSection().applies(Subject(result()))

@@ -67,7 +67,7 @@ def print_result(result: Result, console: Console) -> None:
     _print_grafts(result, console)
     if result.settings.get("search", "none") != "none":
         console.print(f"search: {result.settings['search']}", soft_wrap=True)
-    if result.lack is not None and result.lack.verdict != "clear":
+    if result.lack is not None and not result.lack.clear:
         console.print(result.lack.text, soft_wrap=True)
     for weak in result.weak:
         console.print(f"weak: {weak.text}", soft_wrap=True)

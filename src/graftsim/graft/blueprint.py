@@ -15,8 +15,9 @@ import numpy as np
 from graftsim.errors import LogError, VariableError, suggest
 from graftsim.graft import wiring
 from graftsim.graft.bound import BoundGraft, BoundGrafts, Wiring
-from graftsim.graft.networks import MLP, Recurrent, Specification
-from graftsim.graft.structure import ActionReaction, Frame, Setting, Structure, check
+from graftsim.graft.network import Recurrent, Specification
+from graftsim.graft.perceptron import MLP
+from graftsim.graft.structure import Frame, Setting, Structure, check
 from graftsim.model.fuse import fuse
 from graftsim.recordings.units import unit
 
@@ -187,10 +188,9 @@ def _bind(graft: Graft, shapes: wiring.Shapes, key: Any, dtype: Any) -> BoundGra
 
 
 def _targets(graft: Graft, shapes: wiring.Shapes) -> tuple[tuple[wiring.Target, ...], wiring.Rows]:
-    pairs = [s for s in graft.structures if isinstance(s, ActionReaction)]
-    if pairs and graft.targets == ("link.force",):
-        made, rows = wiring.pair_target(shapes, pairs[0].pairs)
-        return (made,), rows
+    for s in graft.structures:
+        if (own := s.target(shapes, graft.targets)) is not None:
+            return (own[0],), own[1]
     if not graft.targets:
         raise VariableError("A graft needs at least one target.")
     found = [wiring.target(shapes, text) for text in graft.targets]

@@ -13,7 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from graftsim.graft.networks import Recurrent, Specification
+from graftsim.graft.network import Recurrent, Specification
 from graftsim.graft.structure import Frame, Structure
 from graftsim.graft.wiring import Input, Source, Target
 from graftsim.taps import Augmentation, Scope

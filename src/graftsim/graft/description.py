@@ -1,33 +1,23 @@
 """Grafts in words: what a file says of a bound graft, and the blueprint that it stands for.
 
-Networks and structures of this package are described by class and fields. A user's own module,
-structure or feature function is code, which no file can hold; of these only the name is kept.
+Networks and structures with a name are described by it and their fields. A user's own module,
+feature function or class without a name is code, which no file can hold; of these only the class is
+kept.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
 
+from graftsim.errors import VariableError
 from graftsim.graft.blueprint import Graft
 from graftsim.graft.bound import BoundGraft
-from graftsim.graft.networks import GRU, MLP, Library, Specification
-from graftsim.graft.structure import (
-    ActionReaction,
-    Conservative,
-    Dissipative,
-    Odd,
-    Structure,
-    ZeroAtRest,
-)
+from graftsim.graft.described import describe_part, part_of
+from graftsim.graft.network import NETWORKS
+from graftsim.graft.structure import STRUCTURES
 from graftsim.graft.wiring import Computed
-
-NETWORKS: dict[str, type[Specification]] = {"MLP": MLP, "GRU": GRU, "Library": Library}
-STRUCTURES: dict[str, type[Structure]] = {
-    s.__name__: s for s in (ActionReaction, Conservative, Dissipative, Odd, ZeroAtRest)
-}
 
 
 def describe(graft: BoundGraft) -> dict[str, Any]:
@@ -54,39 +44,43 @@ def describe(graft: BoundGraft) -> dict[str, Any]:
         "rows": w.row_labels,
         "inputs": inputs,
         "outputs": outputs,
-        "network": _named(network, NETWORKS),
-        "structure": [_named(s, STRUCTURES) for s in w.structure],
+        "network": describe_part(network, NETWORKS),
+        "structure": [describe_part(s, STRUCTURES) for s in w.structure],
         "prior": w.prior,
     }
-    # Numbers may be NumPy's, as in MLP(*widths) of an array.
-    return json.loads(json.dumps(found, default=lambda x: x.item()))
+    try:
+        # Numbers may be NumPy's, as in MLP(*widths) of an array.
+        return json.loads(json.dumps(found, default=lambda x: x.tolist()))
+    except (AttributeError, TypeError) as error:
+        raise VariableError(
+            f"Graft '{w.label}': {network} or one of its structures has a field that is no number, "
+            f"text or list of these, and cannot be described in a file ({error})."
+        ) from error
 
 
 def undescribed(entry: Mapping[str, Any]) -> list[str]:
     """The parts of a description that are somebody's own code, in words."""
     own = [f"the function of input '{i['text']}'" for i in entry["inputs"] if i["feature"]]
-    if entry["network"]["class"] not in NETWORKS:
-        own.append(f"the network {entry['network']['class']}")
-    return own + [
-        f"the structure {s['class']}" for s in entry["structure"] if s["class"] not in STRUCTURES
-    ]
+    parts = [("network", entry["network"], NETWORKS)]
+    parts += [("structure", s, STRUCTURES) for s in entry["structure"]]
+    for what, part, known in parts:
+        name = part["class"]
+        if name not in known:
+            # A name without a dot is one that a class has stated.
+            hint = "" if "." in name else " (or import the module that defines it)"
+            own.append(f"the {what} {name}{hint}")
+    return own
 
 
 def graft_of(entry: Mapping[str, Any]) -> Graft:
     """The graft that a description stands for; its scales are set by who has them."""
-    network = entry["network"]
-    made = {
-        "MLP": lambda widths, **options: MLP(*widths, **options),
-        "GRU": GRU,
-        "Library": lambda terms: Library(*terms),
-    }[network["class"]]
     return Graft(
         tuple(entry["target"]),
         tuple(i["text"] for i in entry["inputs"]),
-        made(**_fields(network)),
+        part_of(entry["network"], NETWORKS),
         mode=entry["mode"],
         shared=entry["shared"],
-        structure=tuple(STRUCTURES[s["class"]](**_fields(s)) for s in entry["structure"]),
+        structure=tuple(part_of(s, STRUCTURES) for s in entry["structure"]),
         prior=entry["prior"],
         name=entry["name"],
     )
@@ -134,21 +128,3 @@ def _shown(value: Any) -> str:
         inside = ", ".join(f"{k}={_shown(v)}" for k, v in value.items() if k != "class")
         return f"{value['class']}({inside})"
     return f"[{', '.join(map(_shown, value))}]" if isinstance(value, list) else str(value)
-
-
-def _named(part: Any, known: Mapping[str, type]) -> dict[str, Any]:
-    """Class and fields; of a class that is not this package's, its full name."""
-    kind = type(part)
-    if known.get(kind.__name__) is not kind:
-        return {"class": f"{kind.__module__}.{kind.__qualname__}"}
-    assert is_dataclass(part)
-    return {"class": kind.__name__} | {f.name: getattr(part, f.name) for f in fields(part)}
-
-
-def _fields(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: _tuples(v) for k, v in entry.items() if k != "class"}
-
-
-def _tuples(value: Any) -> Any:
-    """JSON has lists where the fields are tuples, which can be hashed."""
-    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value

@@ -9,14 +9,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimError, VariableError, suggest
 from graftsim.graft.bound import BoundGraft, BoundGrafts
-from graftsim.graft.networks import Gated
-from graftsim.graft.onnx_graph import Graph, gated, network, wrap
-from graftsim.graft.structure import ActionReaction, Frame
+from graftsim.graft.onnx_graph import Function, Graph, can_write
+from graftsim.graft.structure import Frame
 from graftsim.graft.wiring import Computed
 
 OPSET = 17
@@ -41,7 +41,7 @@ def export_onnx(
 
     dtype: "float32" or "float64", by default the simulator's. Returns the files, named by grafts.
     Raises GraftsimError: onnx is not installed; VariableError: no such graft, or a network or
-    structure that is a user's own code.
+    structure without `to_onnx`.
     """
     if importlib.util.find_spec("onnx") is None:
         raise GraftsimError("Writing ONNX needs onnx. Install with: pip install 'graftsim[onnx]'")
@@ -80,18 +80,13 @@ def _model(graft: BoundGraft, simulator: Simulator, dtype: np.dtype) -> Any:
     value = value if rows is None else g.Unsqueeze(value, np.array([1]))
     inputs, outputs = {"x": len(w.columns)}, {"y": graft.output_scale.shape[0]}
     ends = {}
-    if type(graft.form) is Gated:
+    network = _writable(graft)
+    if graft.recurrent:
         memory = "h" if rows is None else g.Unsqueeze("h", np.array([1]))
-        value, ends["h_next"] = gated(g, graft.network, value, memory)
-        inputs["h"] = outputs["h_next"] = graft.network.cell.hidden_size
+        value, ends["h_next"] = network.to_onnx(g)(value, memory)
+        inputs["h"] = outputs["h_next"] = _memory_size(graft)
     else:
-        f = network(g, graft)
-        frame = Frame(
-            w.slices, np.asarray(graft.input_scale), np.asarray(graft.output_scale), outputs["y"]
-        )
-        for s in w.structure:
-            f = wrap(g, s, f, frame, rows)
-        value = f.value(value)
+        value = _structured(graft, g, network.to_onnx(g), rows).value(value)
     ends["y"] = g.Mul(value, g.constant(np.asarray(graft.output_scale), "output_scale"))
     for name, end in ends.items():
         squeezed = (end,) if rows is None else (end, g.constant(np.array([1])))
@@ -116,6 +111,39 @@ def _model(graft: BoundGraft, simulator: Simulator, dtype: np.dtype) -> Any:
     helper.set_model_props(model, _metadata(graft, simulator))
     checker.check_model(model)
     return model
+
+
+def _writable(graft: BoundGraft) -> Any:
+    """The network, if it can say itself in ONNX."""
+    if not can_write(type(graft.form), "__call__"):
+        raise VariableError(
+            f"Graft '{graft.label}': a network of class {type(graft.form).__name__} cannot be "
+            "written as ONNX; MLP, GRU and Library can, and a class with a to_onnx of its own."
+        )
+    return graft.network
+
+
+def _structured(graft: BoundGraft, g: Graph, f: Function, rows: int | None) -> Function:
+    """The network inside its structures, in scaled terms."""
+    scales = np.asarray(graft.input_scale), np.asarray(graft.output_scale)
+    frame = Frame(graft.wiring.slices, *scales, len(scales[1]))
+    for s in graft.wiring.structure:
+        wrapped = s.to_onnx(g, f, frame, rows) if can_write(type(s), "wrap") else None
+        if wrapped is None:
+            raise VariableError(f"The structure {type(s).__name__} cannot be written as ONNX here.")
+        f = wrapped
+    return f
+
+
+def _memory_size(graft: BoundGraft) -> int:
+    """Numbers that a row remembers; the file has them in one vector."""
+    leaves = jax.tree.leaves(graft.memory())
+    if len(leaves) != 1 or leaves[0].ndim != 2:
+        raise VariableError(
+            f"Graft '{graft.label}': in ONNX, a memory is one vector; it has the shapes "
+            f"{[x.shape[1:] for x in leaves]}."
+        )
+    return leaves[0].shape[-1]
 
 
 def _metadata(graft: BoundGraft, simulator: Simulator) -> dict[str, str]:
@@ -152,10 +180,4 @@ def _notes(graft: BoundGraft) -> list[str]:
         )
     if any(s.previous for s in w.sources):
         notes.append("Columns with @prev have the value of the step before, zero at first.")
-    if any(isinstance(s, ActionReaction) for s in w.structure):
-        notes.append(
-            "y is the wrench (moment, force) on the first link of each pair, in its axes, about "
-            "the midpoint of the two origins; the second feels its opposite there. The reaction "
-            "is not in this file."
-        )
-    return notes
+    return notes + [s.onnx_note for s in w.structure if s.onnx_note]

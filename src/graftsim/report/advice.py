@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graftsim.identify.results.result import Result
-from graftsim.identify.results.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, WITHOUT_EFFECT
+from graftsim.identify.words import UNCERTAIN, Status
 
 # Of a parameter's quantity: the motion that shows it.
 SHOWS = {
@@ -28,7 +28,7 @@ def what_next(result: Result) -> list[str]:
     """Sentences; empty where everything is known and explained."""
     said: dict[str, list[str]] = {}
     for r in result.parameters:
-        if r.status in (WEAKLY, UNIDENTIFIABLE, FROM_PRIOR, WITHOUT_EFFECT):
+        if r.status in (*UNCERTAIN, Status.WITHOUT_EFFECT):
             family = r.name.split("[")[0]
             said.setdefault(SHOWS.get(family, ""), []).append(r.name)
     found = []
@@ -43,7 +43,7 @@ def what_next(result: Result) -> list[str]:
             "graftsim excite proposes a trajectory within the machine's limits that would teach "
             "most about these parameters."
         )
-    if result.lack is not None and result.lack.verdict == "clear":
+    if result.lack is not None and result.lack.clear:
         found.append(
             "The residuals still have structure: look for the missing effect with graftsim "
             "discover before trusting the parameters."

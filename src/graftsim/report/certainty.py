@@ -3,41 +3,53 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from graftsim.identify.problem.whiteness import LackOfFit
-from graftsim.identify.results.result import Profile, Result, Trace
+from graftsim.identify.results.result import Profile, Result, Trace, WeakDirection
 from graftsim.report import advice, figures
+from graftsim.report.errors import held_out
 from graftsim.report.figures import ACCENT, LINE, MUTED, WARM, new_figure, plain, to_svg
 from graftsim.report.landscape import picture
-from graftsim.report.numbers import NONE, decimal, places_for, rounded, unit
+from graftsim.report.numbers import NONE, decimal, percent, places_for, rounded, unit
+from graftsim.report.section import Section, Subject
 
 MANY = 12
 """Profiles that are drawn at most."""
 
 
-def section(result: Result) -> dict[str, Any]:
-    """What the template needs."""
-    names = tuple(r.name for r in result.parameters)
-    matrix = np.asarray(result.correlation, float)
-    drawable = 1 < len(names) <= figures.LABELLED and matrix.shape == (len(names), len(names))
-    return {
-        "lack": result.lack,
-        "channels": channels(result.lack) if result.lack else [],
-        "method": result.settings.get("covariance", ""),
-        "recordings": by_recording(result),
-        "between": between(result),
-        "profiles": [
-            {"title": q.name, "svg": profile(q), "text": profile_words(q)}
-            for q in result.profiles[:MANY]
-        ],
-        "landscape": picture(result.landscape) if result.landscape else "",
-        "correlation": figures.correlation(names, matrix) if drawable else "",
-        "too_many": len(names) if len(names) > figures.LABELLED else 0,
-        "advice": advice.what_next(result),
-    }
+class CertaintySection(Section):
+    """Lack of fit, recordings, weak directions, profiles, landscape, correlations, advice."""
+
+    anchor: ClassVar[str] = "uncertainty"
+    title: ClassVar[str] = "Certainty"
+    template: ClassVar[str] = "certainty.html"
+
+    def context(self, subject: Subject) -> dict[str, Any]:
+        """Each of them, empty where there is none."""
+        result = subject.result
+        names = tuple(r.name for r in result.parameters)
+        matrix = np.asarray(result.correlation, float)
+        drawable = 1 < len(names) <= figures.LABELLED and matrix.shape == (len(names), len(names))
+        return {
+            "lack": result.lack,
+            "channels": channels(result.lack) if result.lack else [],
+            "method": result.settings.get("covariance", ""),
+            "heldout": held_out(result.errors),
+            "recordings": by_recording(result),
+            "between": between(result),
+            "weak": weak(result.weak),
+            "profiles": [
+                {"title": q.name, "svg": profile(q), "text": profile_words(q)}
+                for q in result.profiles[:MANY]
+            ],
+            "landscape": picture(result.landscape) if result.landscape else "",
+            "correlation": figures.correlation(names, matrix) if drawable else "",
+            "too_many": len(names) if len(names) > figures.LABELLED else 0,
+            "advice": advice.what_next(result),
+        }
 
 
 def channels(lack: LackOfFit) -> list[dict[str, Any]]:
@@ -135,3 +147,15 @@ def profile_words(q: Profile) -> str:
     if math.isinf(q.high):
         return f"At least {low}{size}; open above."
     return f"From {low} to {high}{size}."
+
+
+def weak(rows: tuple[WeakDirection, ...]) -> list[dict[str, Any]]:
+    """Weak directions: the sentence, the relative uncertainty, and the largest weights."""
+    found = []
+    for r in rows:
+        weights = sorted(r.weights.items(), key=lambda x: -abs(x[1]))
+        shown = [f"{name} {rounded(w, 2)}" for name, w in weights[:6]]
+        if len(weights) > 6:
+            shown.append(f"and {len(weights) - 6} smaller")
+        found.append({"text": r.text, "std": percent(r.relative_std), "weights": ", ".join(shown)})
+    return found

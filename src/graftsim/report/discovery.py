@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from graftsim.identify.problem.parameters import Group
 from graftsim.identify.results.result import QUANTILE, Curve
 from graftsim.report import learned, scores
 from graftsim.report.numbers import NONE, decimal, percent, places_for, rounded, unit
+from graftsim.report.section import Section, Subject
 from graftsim.report.words import Headline, headline
 from graftsim.selectors import Selector
 
@@ -51,21 +52,34 @@ def head(found: Discovery) -> Headline:
     return Headline(title, "good" if of_fit.mood == "good" else "flat", said)
 
 
-def section(found: Discovery) -> dict[str, Any]:
-    """All that the section shows."""
-    left_out = scores.table(found)[3]
-    return {
-        "stages": [
-            (name, STAGES[name], _noises(found.noise, found.costs[name]))
-            for name in STAGES
-            if name in found.costs and (name != "physics" or found.result.parameters)
-        ],
-        "map": scores.heat_map(found) if found.scores else "",
-        "legend": scores.legend(),
-        "left_out": left_out,
-        "steps": [_step(found, s) for s in found.steps],
-        "findings": [_finding(found, f, i) for i, f in enumerate(found.findings)],
-    }
+class DiscoverySection(Section):
+    """Errors by stage, findings with their formulas, the screening and what was tried."""
+
+    anchor: ClassVar[str] = "discovery"
+    title: ClassVar[str] = "What is missing"
+    template: ClassVar[str] = "discovery.html"
+
+    def applies(self, subject: Subject) -> bool:
+        """Is the page that of a discovery?"""
+        return subject.found is not None
+
+    def context(self, subject: Subject) -> dict[str, Any]:
+        """All that the section shows."""
+        found = subject.found
+        assert found is not None
+        left_out = scores.table(found)[3]
+        return {
+            "stages": [
+                (name, STAGES[name], _noises(found.noise, found.costs[name]))
+                for name in STAGES
+                if name in found.costs and (name != "physics" or found.result.parameters)
+            ],
+            "map": scores.heat_map(found) if found.scores else "",
+            "legend": scores.legend(),
+            "left_out": left_out,
+            "steps": [_step(found, s) for s in found.steps],
+            "findings": [_finding(found, f, i) for i, f in enumerate(found.findings)],
+        }
 
 
 def formula_along(found: Discovery, finding: Finding, curve: Curve) -> np.ndarray:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from graftsim.identify.results.result import ErrorRow, GraftSummary, Result
 from graftsim.report import learned
+from graftsim.report.errors import held_out
 from graftsim.report.numbers import NONE, percent, rounded, times, unit
+from graftsim.report.section import Section, Subject
 from graftsim.report.words import SAME, mean_ratio, ratio
 from graftsim.selectors import with_row
 
@@ -22,22 +24,38 @@ MODES = {
 }
 
 
-def section(result: Result, *, curves: bool = True) -> dict[str, Any] | None:
-    """All that the section shows; None when the simulator has no graft."""
-    labels = result.simulator.grafts.labels if result.simulator.grafts is not None else ()
-    if not labels:
-        return None
-    shown, left_out = learned.largest(result.grafts) if curves else ([], 0)
-    known = {g.label for g in result.grafts}
-    return {
-        "sentences": _sentences(result),
-        "stages": _stages(result),
-        "heldout": any(math.isfinite(r.heldout_after) for r in result.errors),
-        "grafts": [_graft(g) for g in result.grafts],
-        "silent": [name for name in labels if name not in known],
-        "figures": [learned.figure(c, f"graft-{i}") for i, c in enumerate(shown)],
-        "left_out": left_out,
-    }
+class GraftsSection(Section):
+    """What grafts do to the errors, tables of each, and curves."""
+
+    anchor: ClassVar[str] = "grafts"
+    title: ClassVar[str] = "Grafts"
+    template: ClassVar[str] = "grafts.html"
+
+    def applies(self, subject: Subject) -> bool:
+        """Has the simulator a graft?"""
+        return bool(_labels(subject.result))
+
+    def context(self, subject: Subject) -> dict[str, Any]:
+        """Sentences, tables, figures."""
+        result = subject.result
+        # The curves of a discovery's networks stand beside their formulas.
+        curves = subject.found is None
+        shown, left_out = learned.largest(result.grafts) if curves else ([], 0)
+        known = {g.label for g in result.grafts}
+        return {
+            "sentences": _sentences(result),
+            "stages": _stages(result),
+            "heldout": held_out(result.errors),
+            "grafts": [_graft(g) for g in result.grafts],
+            "silent": [name for name in _labels(result) if name not in known],
+            "figures": [learned.figure(c, f"graft-{i}") for i, c in enumerate(shown)],
+            "left_out": left_out,
+        }
+
+
+def _labels(result: Result) -> tuple[str, ...]:
+    grafts = result.simulator.grafts
+    return grafts.labels if grafts is not None else ()
 
 
 def shares(graft: GraftSummary) -> np.ndarray:

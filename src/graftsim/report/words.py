@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from graftsim.identify.results.result import ErrorRow, ParameterRow, Result
+from graftsim.optim.outcome import Outcome
 from graftsim.report.numbers import decimal, duration, percent, places_for, rounded, times, unit
 
 SAME = 1.05
@@ -14,10 +15,14 @@ KNOWN = 0.1
 """A parameter whose 95 % interval is narrower than +-10 % counts as known."""
 
 OUTCOMES = {
-    "converged": "The fit converged",
-    "iteration limit": "The fit stopped at its limit of iterations, so a better fit may exist,",
-    "stalled": "The fit stalled: no step lowered the cost any more, without meeting the tolerance,",
-    "non-finite": "The fit broke off because the simulation stopped being finite,",
+    Outcome.CONVERGED: "The fit converged",
+    Outcome.ITERATION_LIMIT: (
+        "The fit stopped at its limit of iterations, so a better fit may exist,"
+    ),
+    Outcome.STALLED: (
+        "The fit stalled: no step lowered the cost any more, without meeting the tolerance,"
+    ),
+    Outcome.NON_FINITE: "The fit broke off because the simulation stopped being finite,",
 }
 
 
@@ -58,7 +63,7 @@ def headline(result: Result) -> Headline:
     if known:
         sentences.append(known)
     sentences.append(_outcome(result))
-    if result.outcome == "non-finite":
+    if result.outcome == Outcome.NON_FINITE:
         mood = "bad"
     return Headline(title, mood, tuple(sentences))
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from graftsim.errors import GraftsimError
 from graftsim.identify.discover.findings import Discovery
 from graftsim.identify.results.result import Result
-from graftsim.report.page import Extras, render
+from graftsim.report.page import SECTIONS, render
+from graftsim.report.section import Extras, Section
 from graftsim.viewer.files import check_folder, write_atomically
 from graftsim.viewer.libraries import require
 
@@ -19,12 +20,18 @@ if TYPE_CHECKING:
     from graftsim.viewer import ReplayPage
 
 
-def write_report(outcome: Result | Discovery, folder: str | Path) -> Path:
+def write_report(
+    outcome: Result | Discovery,
+    folder: str | Path,
+    *,
+    sections: tuple[Section, ...] = SECTIONS,
+) -> Path:
     """Write `report.html`, `fit.json` and `robot.xml` into a folder; returns the page's path.
 
     outcome: what `fit` or `discover` returned; a discovery goes to the top of the page, grafts to
     `grafts.safetensors`. The page holds all it shows and asks no network for anything. Each file is
-    put in place whole. Without viser the 3-D replay is left out, and the page says so.
+    put in place whole. Without viser the 3-D replay is left out, and the page says so. sections: of
+    the page, in order.
 
     Raises GraftsimError: as `check_report`. What cannot be expressed or drawn beside the numbers (a
     robot file, the replay) is left out, and the page says why.
@@ -47,7 +54,7 @@ def write_report(outcome: Result | Discovery, folder: str | Path) -> Path:
         not_expressed=tuple(lost),
         weights=weights,
     )
-    return write_atomically(folder / "report.html", render(result, extras, discovery))
+    return write_atomically(folder / "report.html", render(result, extras, discovery, sections))
 
 
 def check_report(folder: str | Path) -> None:

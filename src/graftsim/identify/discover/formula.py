@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graftsim.graft.bound import BoundGraft, BoundGrafts
-from graftsim.graft.networks import STRIBECK_WIDTH, TERMS, Terms
+from graftsim.graft.library import Terms
+from graftsim.graft.pointwise import STRIBECK_WIDTH, TERMS
 from graftsim.identify.discover.score_test import Screened
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
@@ -49,7 +50,7 @@ class Term(NamedTuple):
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         """The term at raw inputs."""
         power = self.scale ** _POWER.get(self.kind, 0)
-        return self.value * power * np.asarray(TERMS[self.kind][1](x / self.scale))
+        return self.value * power * np.asarray(TERMS[self.kind](x / self.scale))
 
 
 class Formula(NamedTuple):
@@ -154,7 +155,7 @@ def _term(problem: Problem, i: int, weight: float, std: float) -> Term:
     factor = float(graft.output_scale[output]) / scale ** _POWER.get(kind, 0)
     units = [u for t in w.targets for u in t.units]
     unit = _unit(units[output], w.units[column], _POWER.get(kind, 0))
-    text = TERMS[kind][0].format(x=group.input).replace("/v)", f"/{STRIBECK_WIDTH * scale:.3g})")
+    text = TERMS[kind].text.format(x=group.input).replace("/v)", f"/{STRIBECK_WIDTH * scale:.3g})")
     return Term(group, kind, weight * factor, std * factor, unit, text, scale)
 
 

@@ -17,8 +17,9 @@ from graftsim.identify.results import information
 from graftsim.identify.results.between_recordings import Spread, between_recordings
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import ParameterRow, WeakDirection
-from graftsim.identify.results.verdicts import FROM_PRIOR, UNIDENTIFIABLE, WEAKLY, parameter_rows
+from graftsim.identify.results.verdicts import parameter_rows
 from graftsim.identify.runs.failures import WindowSubset
+from graftsim.identify.words import UNCERTAIN
 from graftsim.optim.local_solver import Point
 
 # Instead of a name: every parameter that is weak, or not identifiable.
@@ -101,7 +102,7 @@ def _chosen(problem: Problem, rows: Sequence[ParameterRow], profiled: Sequence[s
     names = list(problem.parameters.names)
     wanted = [n for n in profiled if n != WEAK]
     if WEAK in profiled:
-        wanted += [r.name for r in rows if r.status in (WEAKLY, UNIDENTIFIABLE, FROM_PRIOR)]
+        wanted += [r.name for r in rows if r.status in UNCERTAIN]
     return [names.index(n) for n in dict.fromkeys(wanted)]
 
 
@@ -123,7 +124,7 @@ def _from_replicas(
     for i, row in zip(physical, rows, strict=True):
         low, high = resampled.interval(i)
         spread = float(std[i])
-        if row.status in (WEAKLY, UNIDENTIFIABLE, FROM_PRIOR):
+        if row.status in UNCERTAIN:
             low, high = min(low, row.low), max(high, row.high)
             spread = max(spread, row.std)
         found.append(replace(row, std=spread, low=low, high=high))

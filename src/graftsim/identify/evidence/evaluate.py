@@ -13,6 +13,7 @@ import numpy as np
 
 from graftsim.engine.backend import common_patterns
 from graftsim.errors import ModelError
+from graftsim.identify import words
 from graftsim.identify.evidence.certainty import Certainty
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.parameters import SimulatorAndSensors
@@ -20,8 +21,8 @@ from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.windows import Windows, unmeasured
 from graftsim.identify.results.between_recordings import Spread, disagree
 from graftsim.identify.results.result import ErrorRow, ParameterRow, Replay, Trace
-from graftsim.identify.results.verdicts import ON_BOUND, WITHOUT_EFFECT
 from graftsim.identify.runs.initial_states import best_initial_states
+from graftsim.identify.words import Status
 from graftsim.model import checks
 from graftsim.model.model import Model
 from graftsim.optim.least_squares import LevenbergMarquardt
@@ -331,44 +332,30 @@ def warnings(
     if point.outcome is not None and point.outcome.advice:
         said.append(point.outcome.advice)
     if not np.isfinite(info.S).all():
-        said.append(
-            "Derivatives overflow at these numbers, so there are no intervals: shorten the windows "
-            "or the step."
-        )
-    if info.lack.verdict == "clear":
+        said.append(words.OVERFLOW)
+    if info.lack.clear:
         said.append(info.lack.text)
     if known.spread is not None:
         said += _disagreements(known.spread, rows)
     drawn = known.resampled
     if drawn is not None and drawn.lost:
-        said.append(f"{drawn.lost} replicas of the bootstrap could not be simulated.")
+        said.append(words.replicas_lost(drawn.lost))
     if drawn is not None and drawn.blocks < FEW_BLOCKS:
-        said.append(f"The bootstrap drew from {drawn.blocks} blocks only: its intervals are rough.")
+        said.append(words.few_blocks(drawn.blocks))
     law = problem.setup.simulator.contact
-    impulsive = law is not None and law.impulsive
     if judged.step_error > STEP_ERROR:
-        said.append(
-            f"Halving the integrator's step changes the readings by {judged.step_error:.1f} times "
-            "the sensor noise, and the parameters absorb that. Use more substeps"
-            f"{'' if impulsive else ', or rk4'}."
-        )
+        said.append(words.coarse_step(judged.step_error, law is not None and law.impulsive))
     said += _impossible(fitted)
     for row in rows:
-        if row.status == ON_BOUND:
-            said.append(f"{row.name} ended on its bound, {row.value:.6g} {row.unit}.")
-        elif row.status == WITHOUT_EFFECT:
-            said.append(f"{row.name} has no effect at the solution.")
+        if row.status == Status.ON_BOUND:
+            said.append(words.on_bound(row.name, row.value, row.unit))
+        elif row.status == Status.WITHOUT_EFFECT:
+            said.append(words.without_effect(row.name))
     for e in judged.errors:
         if np.isfinite(e.heldout_after) and not e.heldout_after <= 1.02 * e.heldout_before:
-            said.append(
-                f"{e.channel}: the held-out error rose "
-                f"({e.heldout_before:.3g} to {e.heldout_after:.3g} {e.unit})."
-            )
+            said.append(words.heldout_rose(e.channel, e.heldout_before, e.heldout_after, e.unit))
         elif np.isfinite(e.heldout_after) and e.heldout_after > 3 * e.train_after:
-            said.append(
-                f"{e.channel}: the held-out error is {e.heldout_after / e.train_after:.1f} times "
-                "the fitted one; the model may not carry over."
-            )
+            said.append(words.heldout_larger(e.channel, e.heldout_after / e.train_after))
     for recording in problem.given:
         # Columns that were not read do not affect the fit; repairs of the log do.
         kept = [n for n in recording.notes if not n.startswith("columns not read")]
@@ -381,8 +368,7 @@ def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
     by_name = {row.name: row for row in rows}
     free = [by_name[name] for name in spread.parameters]
     return [
-        f"{row.name} differs between recordings, by ±{row.between:.2g} {row.unit} (one standard "
-        f"deviation; chance alone: p = {p:.1g}). Its interval is that of their mean."
+        words.recordings_differ(row.name, row.between, row.unit, p)
         for row, p, differ in zip(free, spread.p, disagree(spread), strict=True)
         if differ
     ]
@@ -396,8 +382,6 @@ def _impossible(model: Model) -> list[str]:
         try:
             checks.body(float(mass[i]), inertia[i], name)
         except ModelError as error:
-            said.append(
-                f"{error} Free {row_name('link.inertial', name)}, which stays possible, or tie "
-                f"components: '{row_name('link.inertia', name)}.xx,yy' shared."
-            )
+            names = row_name("link.inertial", name), row_name("link.inertia", name)
+            said.append(words.impossible_body(error, *names))
     return said

@@ -136,7 +136,7 @@ def _automatic(
     """A local fit, and one after a search if that leaves more than noise; the better of them."""
     found = _carry_out(problem, plan, None, checkpoint, progress, pool)
     chosen, why = choose(problem, search.seed)
-    if found.lack is not None and found.lack.verdict != "clear":
+    if found.lack is not None and not found.lack.clear:
         said = "auto: not needed, the local fit leaves hardly more than noise"
     elif chosen is None:
         said = f"auto: none, {why}"

@@ -16,6 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
+from graftsim.identify import words
+from graftsim.identify.words import Misfit
+
 # False alarms: one in so many fits of a right model.
 LEVEL = 1e-3
 # A significant misfit is called slight up to this residual over noise and this autocorrelation.
@@ -60,40 +63,30 @@ class ChannelFit:
 
 @dataclass(frozen=True)
 class LackOfFit:
-    """What the residuals say of the model. `verdict`: "none", "slight" or "clear".
+    """What the residuals say of the model.
 
     `over_noise`: square root of chi-square per degree of freedom, `p_size` of a larger one by
     chance; `widened`: by how much the median interval grew for it.
     """
 
-    verdict: str
+    verdict: Misfit
     over_noise: float
     p_size: float
     channels: tuple[ChannelFit, ...]
     widened: float = 1.0
 
     @property
+    def clear(self) -> bool:
+        """Do they speak against it, and not only by a little?"""
+        return self.verdict == Misfit.CLEAR
+
+    @property
     def text(self) -> str:
         """The verdict in words."""
-        size = f"What the model leaves is {self.over_noise:.3g} times the sensor noise"
-        if self.verdict == "none":
-            return f"{size} and has no memory: nothing in these data speaks against the model."
         hangs = [c for c in self.channels if c.hangs(len(self.channels))]
-        if hangs:
-            worst = max(hangs, key=lambda c: abs(c.autocorrelation))
-            size += (
-                f" and has a memory (correlation {worst.autocorrelation:.2f} from one sample of "
-                f"{worst.channel} to the next)"
-            )
-        wide = ""
-        if self.widened > 1.05:
-            wide = f" Intervals are {self.widened:.2g} times wider for it."
-        if self.verdict == "slight":
-            return f"{size}: significant, but small.{wide}"
-        return (
-            f"{size}: it lacks an effect, or the noise is underestimated.{wide} No interval covers "
-            "what a wrong model leaves out."
-        )
+        worst = max(hangs, key=lambda c: abs(c.autocorrelation), default=None)
+        memory = None if worst is None else (worst.channel, worst.autocorrelation)
+        return words.lack_of_fit(self.verdict, self.over_noise, memory, self.widened)
 
 
 def layout_of(channels: Sequence[tuple[str, int, int, bool]]) -> tuple[Layout, ...]:
@@ -216,10 +209,10 @@ def judge_residuals(
     return LackOfFit(verdict, float(np.sqrt(ratio)), p_size, tuple(fits)), memories
 
 
-def _verdict(ratio: float, p_size: float, fits: Sequence[ChannelFit]) -> str:
+def _verdict(ratio: float, p_size: float, fits: Sequence[ChannelFit]) -> Misfit:
     hangs = [f for f in fits if f.hangs(len(fits))]
     if p_size >= LEVEL and not hangs:
-        return "none"
+        return Misfit.NONE
     large = p_size < LEVEL and np.sqrt(ratio) > SLIGHT_SIZE
     memory = any(abs(f.autocorrelation) > SLIGHT_MEMORY for f in hangs)
-    return "clear" if large or memory else "slight"
+    return Misfit.CLEAR if large or memory else Misfit.SLIGHT

@@ -1,4 +1,4 @@
-"""How well the data determine the parameters: covariance, intervals, weak directions in words."""
+"""How well the data determine the parameters: covariance, intervals, weak directions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
+from graftsim.identify import words
 from graftsim.identify.problem.whiteness import (
     LackOfFit,
     Layout,
@@ -18,6 +19,7 @@ from graftsim.identify.problem.whiteness import (
 )
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import QUANTILE, WeakDirection
+from graftsim.identify.words import Misfit
 from graftsim.optim.arrowhead import NormalEquations, inverse, reduced
 
 # A direction known to no better than this share of the parameters' size is called weak.
@@ -65,7 +67,7 @@ def information(
         why = "no parameter is free"
         if not np.isfinite(S).all():
             why = "derivatives overflow at the solution"
-        unknown = LackOfFit("none", float(np.sqrt(ratio)), 1.0, ())
+        unknown = LackOfFit(Misfit.NONE, float(np.sqrt(ratio)), 1.0, ())
         return Information(S, covariance, ratio, f"none: {why}", unknown)
     # In units of each parameter's own curvature, so that rounding respects the small ones.
     # Where initial states can do the same, what is left of a curvature is rounding.
@@ -81,7 +83,7 @@ def information(
         r, hat, layouts or layout_of([("", r.shape[1], 1, True)]), freedom
     )
     cov, method = inside * max(ratio, 1.0), "Gauss-Newton"
-    if lack.verdict != "none":
+    if lack.verdict != Misfit.NONE:
         P = _eliminated(J_t, J_l, n, C_inv)[..., free] * d
         cov, wide, method = _widest(cov, inside, P, r, memories)
         lack = replace(lack, widened=float(np.median(np.sqrt(wide / np.diag(inside)))))
@@ -183,56 +185,29 @@ def weak_directions(
         vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
         main = [int(i) for i in np.argsort(-np.abs(vector)) if abs(vector[i]) > 0.25][:4]
         weights = {names[free[i]]: float(vector[i]) for i in main}
-        text = _sentence(names, free, vector, main, spread, size)
+        shown, step = [names[free[i]] for i in main], vector[main] * size[free[main]]
+        text = words.weak_direction(shown, step, vector[main[0]], spread)
         if len(main) == 2:
-            a, b = main
             C = info.covariance[np.ix_(free[main], free[main])]
-            step = vector[main] * size[free[main]]
-            text += _known((names[free[a]], names[free[b]]), theta[free[main]], step, C)
+            kept = _kept(theta[free[main]], step, C)
+            text += words.known_combination((shown[0], shown[1]), *kept)
         found.append(WeakDirection(text, spread, weights))
     return tuple(found)
 
 
-def _sentence(
-    names: tuple[str, ...],
-    free: np.ndarray,
-    vector: np.ndarray,
-    main: list[int],
-    spread: float,
-    size: np.ndarray,
-) -> str:
-    percent = f"{100 * spread:.0f} %" if spread < 10 else f"{spread:.2g} times their size"
-    if len(main) == 1:
-        return (
-            f"{names[free[main[0]]]} hardly matters to these recordings: it is known only to "
-            f"about {percent}."
-        )
-    moves = [
-        f"{names[free[i]]} by {vector[i] * size[free[i]] / np.abs(vector[main[0]]):+.3g}"
-        for i in main
-    ]
-    return (
-        f"{', '.join(names[free[i]] for i in main)} cannot be told apart: changing "
-        f"{', '.join(moves)} together leaves the fit nearly as good (known to about {percent})."
-    )
-
-
-def _known(names: tuple[str, str], value: np.ndarray, step: np.ndarray, C: np.ndarray) -> str:
-    """Of two parameters [2] that can be changed by `step` [2] together: what stays, and how well it
-    is known. C [2, 2] is their covariance.
+def _kept(
+    value: Float[np.ndarray, 2], step: Float[np.ndarray, 2], C: Float[np.ndarray, "2 2"]
+) -> tuple[float | None, float, float]:
+    """Of parameters x, y that can be changed by `step` together, what stays: the factor c of
+    x + c y, None of x / y; its value and standard deviation. C is the covariance of the two.
     """
-    (a, b), (x, y), (dx, dy) = names, value, step
+    (x, y), (dx, dy) = value, step
     if x * y > 0 and abs(dx / x - dy / y) < 0.1 * max(abs(dx / x), abs(dy / y)):
         n = np.array([1 / x, -1 / y])
-        what, amount, std = f"ratio {a} / {b}", x / y, np.sqrt(max(n @ C @ n, 0.0)) * abs(x / y)
-    else:
-        c = -dx / dy
-        n = np.array([1.0, c])
-        size = "" if abs(abs(c) - 1) < 0.05 else f"{abs(c):.3g} "
-        kind = "combination" if size else "sum" if c > 0 else "difference"
-        what = f"{kind} {a} {'+' if c > 0 else '-'} {size}{b}"
-        amount, std = x + c * y, np.sqrt(max(n @ C @ n, 0.0))
-    return f" Only their {what} = {amount:.4g} is known, to ±{std:.2g}."
+        return None, float(x / y), float(np.sqrt(max(n @ C @ n, 0.0)) * abs(x / y))
+    c = -dx / dy
+    n = np.array([1.0, c])
+    return float(c), float(x + c * y), float(np.sqrt(max(n @ C @ n, 0.0)))
 
 
 def interval(value: float, std: float) -> tuple[float, float]:

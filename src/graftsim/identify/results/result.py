@@ -9,6 +9,7 @@ import numpy as np
 
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.problem.whiteness import LackOfFit
+from graftsim.identify.words import Status
 from graftsim.model.model import Model
 from graftsim.optim.outcome import Outcome
 
@@ -20,9 +21,8 @@ QUANTILE = 1.959963984540054
 class ParameterRow:
     """One fitted number. `low`, `high`: 95 % interval.
 
-    `status`: "identified", "weak", "not identifiable", "from its prior", "on its bound" or "without
-    effect". `between`: its standard deviation between recordings beyond what noise explains; NaN of
-    one recording, or where single ones do not determine it.
+    `between`: its standard deviation between recordings beyond what noise explains; NaN of one
+    recording, or where single ones do not determine it.
     """
 
     name: str
@@ -32,7 +32,7 @@ class ParameterRow:
     std: float
     low: float
     high: float
-    status: str = "identified"
+    status: Status = Status.IDENTIFIED
     between: float = float("nan")
 
 
@@ -222,7 +222,7 @@ class Result:
     def __str__(self) -> str:
         rows = [
             f"{r.name:<32} {r.start:>12.5g} -> {r.value:>12.6g}  +- {QUANTILE * r.std:<10.2g} "
-            f"{r.unit}{'' if r.status == 'identified' else f' ({r.status})'}"
+            f"{r.unit}{'' if r.status == Status.IDENTIFIED else f' ({r.status})'}"
             for r in self.parameters
         ]
         rows += [

@@ -1,4 +1,4 @@
-"""What is known of each parameter: value, interval, and a verdict in a word or two."""
+"""What is known of each parameter: value, interval, and a verdict."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.between_recordings import Spread, disagree
 from graftsim.identify.results.information import WEAK, Information, interval
 from graftsim.identify.results.result import ParameterRow
-
-IDENTIFIED = "identified"
-WEAKLY = "weak"
-UNIDENTIFIABLE = "not identifiable"
-FROM_PRIOR = "from its prior"
-ON_BOUND = "on its bound"
-WITHOUT_EFFECT = "without effect"
+from graftsim.identify.words import Status
 
 # A standard deviation beyond so many times the parameter's size says nothing, not even its sign.
 NOTHING = 10.0
@@ -56,16 +50,16 @@ def parameter_rows(
     return tuple(rows)
 
 
-def verdict(problem: Problem, i: int, value: float, std: float, held: bool) -> str:
+def verdict(problem: Problem, i: int, value: float, std: float, held: bool) -> Status:
     """Is parameter i known by these data?"""
     p = problem.parameters
     if value <= p.lower[i] or value >= p.upper[i]:
-        return ON_BOUND
+        return Status.ON_BOUND
     if held:
-        return WITHOUT_EFFECT
+        return Status.WITHOUT_EFFECT
     if std >= UNMOVED * p.prior_std[i]:
-        return FROM_PRIOR
+        return Status.FROM_PRIOR
     size = max(abs(value), 1e-300)
     if not std <= NOTHING * size:
-        return UNIDENTIFIABLE
-    return WEAKLY if std > WEAK * size else IDENTIFIED
+        return Status.NOT_IDENTIFIABLE
+    return Status.WEAK if std > WEAK * size else Status.IDENTIFIED

@@ -1,0 +1,161 @@
+"""What the numbers of a fit are called: verdicts as enumerations, and a sentence for each finding.
+
+Who computes decides which of them holds; the command line, `fit.json` and the report print them as
+they stand here. Functions of numbers and names alone, so every folder of `identify` may use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import numpy as np
+from jaxtyping import Float
+
+
+class Status(StrEnum):
+    """Is a parameter known by the data?"""
+
+    IDENTIFIED = "identified"
+    WEAK = "weak"
+    NOT_IDENTIFIABLE = "not identifiable"
+    FROM_PRIOR = "from its prior"
+    ON_BOUND = "on its bound"
+    WITHOUT_EFFECT = "without effect"
+
+
+# Of parameters that are free, and of which the data say little.
+UNCERTAIN = (Status.WEAK, Status.NOT_IDENTIFIABLE, Status.FROM_PRIOR)
+
+
+class Misfit(StrEnum):
+    """Do the residuals speak against the model?"""
+
+    NONE = "none"
+    SLIGHT = "slight"
+    CLEAR = "clear"
+
+
+OVERFLOW = (
+    "Derivatives overflow at these numbers, so there are no intervals: shorten the windows or the "
+    "step."
+)
+
+
+def lack_of_fit(
+    misfit: Misfit, over_noise: float, memory: tuple[str, float] | None, widened: float
+) -> str:
+    """What the residuals, so many times the noise, say of the model.
+
+    memory: the channel whose residuals hang together most and the correlation of its neighbours;
+    widened: by how much intervals grew.
+    """
+    size = f"What the model leaves is {over_noise:.3g} times the sensor noise"
+    if misfit == Misfit.NONE:
+        return f"{size} and has no memory: nothing in these data speaks against the model."
+    if memory is not None:
+        channel, correlation = memory
+        size += (
+            f" and has a memory (correlation {correlation:.2f} from one sample of {channel} to the "
+            "next)"
+        )
+    wide = f" Intervals are {widened:.2g} times wider for it." if widened > 1.05 else ""
+    if misfit == Misfit.SLIGHT:
+        return f"{size}: significant, but small.{wide}"
+    return (
+        f"{size}: it lacks an effect, or the noise is underestimated.{wide} No interval covers "
+        "what a wrong model leaves out."
+    )
+
+
+def weak_direction(
+    names: Sequence[str], step: Float[np.ndarray, " k"], largest: float, relative_std: float
+) -> str:
+    """Parameters that can be changed together by `step`, of which the first has the share `largest`
+    of the direction; it is known to `relative_std` of their size.
+    """
+    percent = (
+        f"{100 * relative_std:.0f} %"
+        if relative_std < 10
+        else f"{relative_std:.2g} times their size"
+    )
+    if len(names) == 1:
+        return (
+            f"{names[0]} hardly matters to these recordings: it is known only to about {percent}."
+        )
+    moves = [f"{n} by {s / np.abs(largest):+.3g}" for n, s in zip(names, step, strict=True)]
+    return (
+        f"{', '.join(names)} cannot be told apart: changing {', '.join(moves)} together leaves the "
+        f"fit nearly as good (known to about {percent})."
+    )
+
+
+def known_combination(
+    names: tuple[str, str], factor: float | None, amount: float, std: float
+) -> str:
+    """Of two parameters a, b that can be changed together: a + factor b stays, or their ratio."""
+    a, b = names
+    if factor is None:
+        what = f"ratio {a} / {b}"
+    else:
+        size = "" if abs(abs(factor) - 1) < 0.05 else f"{abs(factor):.3g} "
+        kind = "combination" if size else "sum" if factor > 0 else "difference"
+        what = f"{kind} {a} {'+' if factor > 0 else '-'} {size}{b}"
+    return f" Only their {what} = {amount:.4g} is known, to ±{std:.2g}."
+
+
+def replicas_lost(count: int) -> str:
+    """Of a bootstrap."""
+    return f"{count} replicas of the bootstrap could not be simulated."
+
+
+def few_blocks(count: int) -> str:
+    """Of a bootstrap."""
+    return f"The bootstrap drew from {count} blocks only: its intervals are rough."
+
+
+def coarse_step(error: float, impulsive: bool) -> str:
+    """Half the step changes readings by `error` times the noise."""
+    return (
+        f"Halving the integrator's step changes the readings by {error:.1f} times the sensor "
+        "noise, and the parameters absorb that. Use more substeps"
+        f"{'' if impulsive else ', or rk4'}."
+    )
+
+
+def on_bound(name: str, value: float, unit: str) -> str:
+    """Of a parameter."""
+    return f"{name} ended on its bound, {value:.6g} {unit}."
+
+
+def without_effect(name: str) -> str:
+    """Of a parameter."""
+    return f"{name} has no effect at the solution."
+
+
+def heldout_rose(channel: str, before: float, after: float, unit: str) -> str:
+    """The error of windows that took no part."""
+    return f"{channel}: the held-out error rose ({before:.3g} to {after:.3g} {unit})."
+
+
+def heldout_larger(channel: str, ratio: float) -> str:
+    """The error of windows that took no part over that of those fitted."""
+    return (
+        f"{channel}: the held-out error is {ratio:.1f} times the fitted one; the model may not "
+        "carry over."
+    )
+
+
+def recordings_differ(name: str, between: float, unit: str, p: float) -> str:
+    """A parameter of which recordings tell different things, by chance with probability p."""
+    return (
+        f"{name} differs between recordings, by ±{between:.2g} {unit} (one standard deviation; "
+        f"chance alone: p = {p:.1g}). Its interval is that of their mean."
+    )
+
+
+def impossible_body(why: object, inertial: str, inertia: str) -> str:
+    """Which parameters to free where a link's inertia is one that no body has."""
+    return (
+        f"{why} Free {inertial}, which stays possible, or tie components: '{inertia}.xx,yy' shared."
+    )
