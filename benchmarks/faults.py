@@ -330,8 +330,8 @@ def inject(seed: int, rate: float) -> None:
         r[hurt(self, theta)] = np.nan
         return r
 
-    def some_jacobian(self: ResidualProgram, theta: np.ndarray, *rest: Any) -> Any:
-        r, J_t, J_l = jacobian(self, theta, *rest)
+    def some_jacobian(self: ResidualProgram, theta: np.ndarray, *rest: Any, **how: Any) -> Any:
+        r, J_t, J_l = jacobian(self, theta, *rest, **how)
         r = np.array(r)
         r[hurt(self, theta)] = np.nan
         return r, J_t, J_l

@@ -136,7 +136,8 @@ def run(figures: Figures, arguments: Any, coefficient: float, targets: bool) -> 
     """One truth: fit, judge, draw."""
     k, tag = drag(coefficient), f"Cd {coefficient}"
     rng = np.random.default_rng(arguments.seed)
-    train, test, far = shots(rng, 20), shots(rng, 50), shots(rng, 10, 80.0)
+    counts = (2, 2, 1) if arguments.quick else (20, 50, 10)
+    train, test, far = shots(rng, counts[0]), shots(rng, counts[1]), shots(rng, counts[2], 80.0)
     states, truth = fly(train, k), fly(test, k)[..., :3]
     plain = ball()
     air = gs.Graft(

@@ -49,8 +49,10 @@ def test_what_is_printed(fitted):
     assert "joint.damping[elbow]" in done.stdout
     assert "95 % interval" in done.stdout
     assert "converged" in done.stdout
-    assert "a: 2 s" in done.stderr
-    assert all(part in done.stderr for part in ("joint.q", "joint.qd", "shoulder", "elbow"))
+    assert "\na: 2 s\n" in done.stderr
+    for quantity in ("joint.q ", "joint.qd", "control"):
+        (row,) = [x for x in done.stderr.splitlines() if x.startswith(f"│ {quantity}")]
+        assert "shoulder, elbow" in row and "100 Hz" in row
     assert f"report: {out / 'report.html'}" in done.stderr
     assert "Traceback" not in done.stderr
 
