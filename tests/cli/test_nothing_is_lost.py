@@ -11,7 +11,7 @@ import pytest
 
 from graftsim.cli import fit as command, reports
 from graftsim.identify.evidence import certainty
-from graftsim.io.mjcf import write
+from graftsim.io import write
 from graftsim.viewer import libraries
 
 SHORT = ("--horizon", "0.25", "--growth", "1.0", "--iterations", "3")

@@ -63,7 +63,7 @@ def test_an_oblique_impact_with_friction_and_spin():
         np.testing.assert_allclose(slope, right, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", ["ncp", pytest.param("lcp", marks=pytest.mark.slow)])
 def test_slopes_at_the_ends(law):
     """N2d: restitution 0 and friction 0 have the slopes of the allowed side, and stay finite."""
     model = ball(0.0, 0.0)

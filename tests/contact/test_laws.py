@@ -16,7 +16,7 @@ from graftsim.contact import Complementarity, LinearComplementarity, SpringDampe
 from graftsim.engine.simulator import scan_steps
 
 LAWS = {"ncp": Complementarity(), "lcp": LinearComplementarity(), "compliant": SpringDamper()}
-QUICK = ("G4", "P4", "P5", "P6")
+QUICK = ("P4", "P5", "P6")
 ROWS = [
     pytest.param(row, marks=() if row in QUICK else pytest.mark.slow)
     for row in conformance_cases.CASES
@@ -59,9 +59,8 @@ def dropped(law, speed):
     return scan_steps(simulator, start, jnp.zeros((71, 0))).states.q[-1]
 
 
-@pytest.mark.parametrize(
-    "kind", [Complementarity, pytest.param(LinearComplementarity, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Complementarity, LinearComplementarity])
 def test_the_contacts_nearest_to_closing_are_enough(kind):
     """Four corners of eight: the same motion and the same slopes as with all."""
 
@@ -73,7 +72,7 @@ def test_the_contacts_nearest_to_closing_are_enough(kind):
     np.testing.assert_allclose(every, some, rtol=1e-6)
 
 
-@pytest.mark.parametrize("law", ["ncp", "lcp"])
+@pytest.mark.parametrize("law", ["ncp", pytest.param("lcp", marks=pytest.mark.slow)])
 def test_a_landing_box_leaves_nothing_open(law):
     """Redundant corners, sticking and sliding: each step is solved to 1e-5 m/s."""
     simulator = gs.Simulator(scenes.box(), 0.002, contact=LAWS[law])
@@ -129,6 +128,7 @@ def test_nothing_touches_without_contact():
     )
 
 
+@pytest.mark.slow
 def test_kernels_agree_with_xla():
     """A spinning ball that bounces, value and gradient, on both."""
     model = scenes.ball(0.3)
@@ -185,7 +185,7 @@ def test_directions_must_surround():
         LinearComplementarity(directions=(0.0, 1.0))
 
 
-@pytest.mark.parametrize("law", ["ncp", "compliant"])
+@pytest.mark.parametrize("law", [pytest.param("ncp", marks=pytest.mark.slow), "compliant"])
 def test_parameters_of_pairs_have_gradients(law):
     """Each number of a pair acts, under the law that uses it (conformance G13)."""
     used = {"ncp": ("friction", "restitution", "cfm")}.get(

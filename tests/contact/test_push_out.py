@@ -26,7 +26,7 @@ def risen(model: gs.Model, law, height: str, z: float, dt: float, seconds: float
     "dt", [0.002, *(pytest.param(dt, marks=pytest.mark.slow) for dt in (0.0005, 0.0001))]
 )
 @pytest.mark.parametrize("depth", [0.001, 0.01])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", ["ncp", pytest.param("lcp", marks=pytest.mark.slow)])
 def test_nothing_hops(law, depth, dt):
     """A ball and a box a little inside the floor come to lie on it, whatever the step."""
     for model, name, rest in ((scenes.ball(0.5), "ball.z", 0.1), (scenes.box(e=0.3), "box.z", 0.2)):
@@ -36,7 +36,7 @@ def test_nothing_hops(law, depth, dt):
         assert energy < 1e-15
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", ["ncp", pytest.param("lcp", marks=pytest.mark.slow)])
 def test_a_metre_inside_rises_at_the_largest_speed(law):
     """1 m/s by default: after half a second half of the way, at rest all the while."""
     top, end, energy = risen(scenes.box(), LAWS[law], "box.z", 0.2 - 1.0, 0.002, 0.5)
@@ -90,7 +90,7 @@ def test_pressed_impulses_solve_the_problem():
     np.testing.assert_allclose(d, wide, rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", ["ncp", pytest.param("lcp", marks=pytest.mark.slow)])
 def test_an_overlap_that_no_coordinate_can_mend(law):
     """A planar body in a floor below its plane slides on, with finite slopes."""
     builder = gs.Builder("swimmer")

@@ -202,9 +202,17 @@ def test_checkpointed_scan_is_the_same_program():
     close(a, b, 0)
 
 
-def test_another_length_makes_no_new_kernel(monkeypatch):
+def light():
+    """A double pendulum with motors."""
+    model = zoo.with_motors(zoo.double_pendulum(damping=0.1))
+    state = Simulator(model, 2e-3).initial_state([0.4, -0.7], [1.0, 0.5])
+    return model, state, jnp.linspace(-0.3, 0.4, model.nu)
+
+
+@pytest.mark.parametrize("machine", [light, pytest.param(zoo.everything, marks=pytest.mark.slow)])
+def test_another_length_makes_no_new_kernel(machine, monkeypatch):
     """Roll-outs and gradients of any number of steps share machine code, and equal XLA's."""
-    model, state, u = zoo.everything()
+    model, state, u = machine()
     simulator = Simulator(model, 2e-3, substeps=2)
     made, build = [], compiled.Function._build
 

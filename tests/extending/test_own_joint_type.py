@@ -138,7 +138,11 @@ def test_a_universal_joint_is_two_hinges():
     assert ours.tree.dofs[3:5] == ("body.x", "body.y")
 
 
-@pytest.mark.parametrize("kind", [Screw(0.3), Universal()], ids=lambda k: k.name)
+@pytest.mark.parametrize(
+    "kind",
+    [Screw(0.3), pytest.param(Universal(), marks=pytest.mark.slow)],
+    ids=lambda k: k.name,
+)
 def test_gradients_and_kernels(kind):
     """The roll-out's derivatives are those of differences; kernels compute the same motion."""
     model = on_an_arm(kind, axis=(1, 2, 3))

@@ -41,7 +41,7 @@ def test_every_lane_is_a_simulation(batch):
 
 
 @pytest.mark.parametrize("activation", [jnp.tanh, jax.nn.silu, jax.nn.elu, jax.nn.softplus])
-@pytest.mark.parametrize("width", [8, 64, 200])
+@pytest.mark.parametrize("width", [8, pytest.param(64, marks=pytest.mark.slow), 200])
 def test_networks(activation, width):
     """Straight-line for small ones, loops over shared weights for large ones; forward and back."""
     net = network((3, width, width, 2), activation)

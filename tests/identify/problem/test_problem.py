@@ -83,7 +83,7 @@ def test_heldout_recordings_leave_the_fitted_ones_whole():
         ({"horizon": 0.0}, ["horizon must be positive"]),
         ({"initial": "zero"}, ["initial 'zero'", "'free', 'measured'"]),
         ({"noise": {"joint.q[rod9]": 1.0}}, ["noise for joint.q[rod9]", "joint.q[rod0]"]),
-        ({"noise": {"joint.q[rod0]": 0.0}}, ["noise of joint.q[rod0] must be positive"]),
+        ({"noise": {"joint.q[rod0]": 0.0}}, ["noise of joint.q[rod0] must be a positive number"]),
         ({"sensors": ["joint.q[rod9]"]}, ["joint.q[rod9] is not recorded", "joint.q[rod0]"]),
         ({"recordings": []}, ["no recording"]),
     ],

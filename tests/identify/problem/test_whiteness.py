@@ -48,6 +48,7 @@ def coloured(rng, shape, rho):
     return e
 
 
+@pytest.mark.slow
 def test_p_values_of_a_right_model_are_uniform():
     """White noise of the stated size: p of both tests is uniform, although each window's cubic and
     four parameters were fitted to it, and alarms are as rare as stated.
@@ -93,7 +94,7 @@ def test_channel_is_named():
     assert "of b to the next" in info.lack.text
 
 
-@pytest.mark.parametrize("windows", [6, 24])
+@pytest.mark.parametrize("windows", [6, pytest.param(24, marks=pytest.mark.slow)])
 def test_intervals_cover_with_memory(windows):
     """With correlated noise, few windows or many, intervals hold the truth as often as they say."""
     rng = np.random.default_rng(3)

@@ -128,6 +128,7 @@ def test_encodings_that_are_not_declared(tmp_path, suffix, encoding):
         assert str(path) in str(error)
 
 
+@pytest.mark.slow
 def test_many_links_take_seconds(tmp_path):
     """20,000 links fixed to one another: work grows with their number, not with its square."""
     import time
