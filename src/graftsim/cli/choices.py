@@ -1,4 +1,4 @@
-"""Flags whose values are the names of strategies, read from their classes."""
+"""Flags whose values and help are read from the classes of strategies and formats."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import tyro
+
+from graftsim.io.logs.formats import LOG_FORMATS
+
+LOGS = (
+    f"Recordings: {', '.join(f.name for f in LOG_FORMATS[:-1])} or {LOG_FORMATS[-1].name}; "
+    "patterns such as 'logs/*.csv' are expanded."
+)
 
 
 def names(*more: str, strategies: Mapping[str, Any]) -> Any:

@@ -9,6 +9,7 @@ import msgspec
 import tyro
 
 from graftsim.cli import run_file
+from graftsim.cli.choices import LOGS
 from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
 from graftsim.cli.options import Count, Flag, Seed, Share, Strings, TouchOptions, shown
 
@@ -37,8 +38,7 @@ class DiscoverOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     robot: Annotated[str, tyro.conf.Positional, shown("ROBOT")] = ""
     """Robot file, URDF or MJCF; one that was fitted says more."""
-    logs: Annotated[Strings, tyro.conf.Positional, shown("LOG...")] = ()
-    """Recordings: CSV, Parquet or NPZ; patterns such as 'logs/*.csv' are expanded."""
+    logs: Annotated[Strings, tyro.conf.Positional, shown("LOG...", LOGS)] = ()
     free: Annotated[Strings, shown("SELECTOR[=LOW:HIGH]...")] = ()
     """Parameters that are fitted all along, as in graftsim fit; default: nothing is free, the
     numbers of the robot file hold."""

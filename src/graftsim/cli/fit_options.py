@@ -10,7 +10,7 @@ import msgspec
 import tyro
 
 from graftsim.cli import run_file
-from graftsim.cli.choices import described, names
+from graftsim.cli.choices import LOGS, described, names
 from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
 from graftsim.cli.options import (
     Count,
@@ -112,8 +112,7 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     robot: Annotated[str, tyro.conf.Positional, shown("ROBOT")] = ""
     """Robot file, URDF or MJCF."""
-    logs: Annotated[Strings, tyro.conf.Positional, shown("LOG...")] = ()
-    """Recordings: CSV, Parquet or NPZ; patterns such as 'logs/*.csv' are expanded."""
+    logs: Annotated[Strings, tyro.conf.Positional, shown("LOG...", LOGS)] = ()
     free: Annotated[Strings, shown("SELECTOR[=LOW:HIGH]...")] = ()
     """What to fit: 'joint.damping[*]', with bounds 'link.mass[arm]=0.1:5'; default: link masses
     (held near the file's values), joint damping and friction; 'none': nothing, for grafts alone.

@@ -40,9 +40,11 @@ Seed = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
 _STYLE = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
 
 
-def shown(metavar: str) -> Any:
-    """What stands for a value in the help; the text says what holds by default."""
-    return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+def shown(metavar: str, help: str | None = None) -> Any:
+    """What stands for a value in the help; the text says what holds by default. help: instead of
+    the field's docstring.
+    """
+    return tyro.conf.arg(metavar=metavar, help=help, help_behavior_hint="")
 
 
 class TouchOptions(msgspec.Struct, frozen=True, kw_only=True):
