@@ -137,6 +137,20 @@ def test_recordings_that_disagree():
     np.testing.assert_allclose(spread.alone, own, rtol=1e-9)
 
 
+def test_a_recording_whose_derivatives_overflow_is_no_evidence():
+    """Chaotic windows: what they say is unknown, and the others are compared without them."""
+    rng = np.random.default_rng(1)
+    names = [f"run{i // 4}" for i in range(12)]
+    J = rng.normal(size=(12, 30, 1))
+    J[:4] *= 1e200
+    r = 0.1 * rng.normal(size=(12, 30))
+    none = np.zeros((12, 30, 0)), np.ones(1), np.zeros((12, 0))
+    at = Linearisation(r, J, *none, free(1, 0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = between_recordings("a", names, at, np.ones(1), 1.0)
+    assert np.isnan(spread.alone_std[0]).all() and not disagree(spread).any()
+
+
 def test_one_recording_has_no_spread():
     """Nothing to compare with."""
     J = np.ones((3, 5, 1))

@@ -146,9 +146,14 @@ def _correlated(P: np.ndarray, memories: Sequence[Memory]) -> np.ndarray:
 
 
 def positive_inverse(S: np.ndarray) -> np.ndarray:
-    """Inverse of a symmetric matrix in units of its diagonal; tiny eigenvalues are lifted."""
+    """Inverse of a symmetric matrix in units of its diagonal; tiny eigenvalues are lifted. NaN of
+    one that is not finite.
+    """
     d = 1 / np.sqrt(np.maximum(np.diag(S), 1e-300))
-    return _unit_inverse(S * np.outer(d, d)) * np.outer(d, d)
+    unit = S * np.outer(d, d)
+    if not np.isfinite(unit).all():
+        return np.full_like(S, np.nan)
+    return _unit_inverse(unit) * np.outer(d, d)
 
 
 def _unit_inverse(S: np.ndarray) -> np.ndarray:
