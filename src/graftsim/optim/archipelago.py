@@ -6,14 +6,14 @@ an island is one batch of local solves, and a point is worth what they reach, as
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from graftsim.errors import ProblemError
-from graftsim.optim.global_search import Found, GlobalSearch, LocalSolve, one_by_one
-from graftsim.optim.population import Seen
+from graftsim.optim.global_search import Found, LocalSolve
+from graftsim.optim.population import PopulationSearch, Seen
 
 
 class _Problem:
@@ -36,7 +36,7 @@ class _Problem:
 
 
 @dataclass(frozen=True)
-class Archipelago(GlobalSearch):
+class Archipelago(PopulationSearch):
     """`islands` of `population` points, `generations` in all; after each `epoch` of them the best
     of an island replaces the worst of the next, in a ring. `iterations` local steps for each point.
     """
@@ -51,25 +51,7 @@ class Archipelago(GlobalSearch):
     iterations: int = 3
     seed: int = 0
 
-    def with_points(self, points: int) -> Self:
-        """So many on each island."""
-        return replace(self, population=points)
-
-    def minimise(
-        self,
-        solve: LocalSolve,
-        starts: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        good: float = -np.inf,
-    ) -> Found:
-        """See `GlobalSearch.minimise`; the searches run one after the other.
-
-        Raises ProblemError: the package `pygmo` is not there.
-        """
-        return one_by_one(self._from(solve, x, lower, upper, good) for x in starts)
-
-    def _from(
+    def minimise_from(
         self,
         solve: LocalSolve,
         start: np.ndarray,
@@ -77,7 +59,7 @@ class Archipelago(GlobalSearch):
         upper: np.ndarray,
         good: float,
     ) -> Found:
-        """One search from start [p] within [lower, upper]."""
+        """See `PopulationSearch.minimise_from`; ProblemError: the package `pygmo` is not there."""
         try:
             import pygmo
         except ImportError as error:

@@ -6,6 +6,7 @@ frictions alike.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
@@ -46,7 +47,42 @@ Callback = Callable[[np.ndarray, float, float, int], None]
 
 
 @dataclass(frozen=True)
-class LBFGS(LocalSolver):
+class FirstOrder(LocalSolver):
+    """A solver that sees one cost of one vector, and its gradient."""
+
+    @abstractmethod
+    def descend(self, p: Scaled, callback: Callback) -> Minimum:
+        """Where it ends in x [n]; the callback runs after each iteration."""
+
+    def minimise(
+        self, problem: LeastSquares, start: Point, bounds: Bounded, after: After | None = None
+    ) -> Point:
+        """See `LocalSolver.minimise`: over theta and the local unknowns in one vector."""
+        p, shape = len(start.theta), start.local.shape
+        open_ = np.full(start.local.size, np.inf)
+        unit, local_unit = problem.sizes(start.theta)
+        scaled = Scaled(
+            evaluate=problem.cost_and_gradient(bounds),
+            start=np.concatenate([start.theta, start.local.reshape(-1)]),
+            unit=np.concatenate([unit, np.tile(local_unit, shape[0])]),
+            lower=np.concatenate([bounds.lower, -open_]),
+            upper=np.concatenate([bounds.upper, open_]),
+        )
+
+        def point(x: np.ndarray, cost: float, iteration: int) -> Point:
+            theta, local = x[:p], x[p:].reshape(shape)
+            return replace(start, theta=theta, local=local, cost=cost, iteration=iteration)
+
+        def callback(x: np.ndarray, cost: float, gradient: float, iteration: int) -> None:
+            if after is not None:
+                after(point(x, cost, iteration), gradient)
+
+        found = self.descend(scaled, callback)
+        return replace(point(found.x, found.cost, found.iterations), outcome=found.outcome)
+
+
+@dataclass(frozen=True)
+class LBFGS(FirstOrder):
     """Limited-memory BFGS with bounds (Byrd et al. 1995); `memory` pairs of steps are kept."""
 
     name: ClassVar[str] = "lbfgs"
@@ -55,18 +91,13 @@ class LBFGS(LocalSolver):
     iterations: int = 200
     memory: int = 30
 
-    def minimise(
-        self, problem: LeastSquares, start: Point, bounds: Bounded, after: After | None = None
-    ) -> Point:
-        """See `LocalSolver.minimise`."""
-        return _through_gradient(problem, start, bounds, after, self._descend)
-
-    def _descend(self, p: Scaled, callback: Callback) -> Minimum:
+    def descend(self, p: Scaled, callback: Callback) -> Minimum:
+        """See `FirstOrder.descend`."""
         return _lbfgs(p, self, callback)
 
 
 @dataclass(frozen=True)
-class Adam(LocalSolver):
+class Adam(FirstOrder):
     """Adam (Kingma & Ba 2015) with a cosine decay of its rate from `rate` to zero.
 
     rate: step in units of each unknown's size.
@@ -78,45 +109,9 @@ class Adam(LocalSolver):
     iterations: int = 200
     rate: float = 0.05
 
-    def minimise(
-        self, problem: LeastSquares, start: Point, bounds: Bounded, after: After | None = None
-    ) -> Point:
-        """See `LocalSolver.minimise`."""
-        return _through_gradient(problem, start, bounds, after, self._descend)
-
-    def _descend(self, p: Scaled, callback: Callback) -> Minimum:
+    def descend(self, p: Scaled, callback: Callback) -> Minimum:
+        """See `FirstOrder.descend`."""
         return _adam(p, self, callback)
-
-
-def _through_gradient(
-    problem: LeastSquares,
-    start: Point,
-    bounds: Bounded,
-    after: After | None,
-    descend: Callable[[Scaled, Callback], Minimum],
-) -> Point:
-    """Minimise over theta and the local unknowns in one vector."""
-    p, shape = len(start.theta), start.local.shape
-    open_ = np.full(start.local.size, np.inf)
-    unit, local_unit = problem.sizes(start.theta)
-    scaled = Scaled(
-        evaluate=problem.cost_and_gradient(bounds),
-        start=np.concatenate([start.theta, start.local.reshape(-1)]),
-        unit=np.concatenate([unit, np.tile(local_unit, shape[0])]),
-        lower=np.concatenate([bounds.lower, -open_]),
-        upper=np.concatenate([bounds.upper, open_]),
-    )
-
-    def point(x: np.ndarray, cost: float, iteration: int) -> Point:
-        theta, local = x[:p], x[p:].reshape(shape)
-        return replace(start, theta=theta, local=local, cost=cost, iteration=iteration)
-
-    def callback(x: np.ndarray, cost: float, gradient: float, iteration: int) -> None:
-        if after is not None:
-            after(point(x, cost, iteration), gradient)
-
-    found = descend(scaled, callback)
-    return replace(point(found.x, found.cost, found.iterations), outcome=found.outcome)
 
 
 def _lbfgs(p: Scaled, solver: LBFGS, callback: Callback) -> Minimum:

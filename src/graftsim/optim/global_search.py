@@ -12,7 +12,7 @@ side; each is an axis of arrays, not a process.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
 
@@ -73,11 +73,6 @@ class GlobalSearch(ABC):
         """Independent searches from each start; one ends at a cost of `good`."""
 
 
-def one_by_one(found: Iterable[Found]) -> Found:
-    """Searches that ran one after the other, as one record."""
-    return Found(*(np.concatenate(x) for x in zip(*found, strict=True)))
-
-
 @dataclass(frozen=True)
 class BasinHopping(GlobalSearch):
     """`workers` local solves in each of `rounds` rounds, of so many `iterations` each.
@@ -106,8 +101,41 @@ class BasinHopping(GlobalSearch):
         upper: np.ndarray,
         good: float = -np.inf,
     ) -> Found:
-        """See `GlobalSearch.minimise`; a search does not depend on how many others there are."""
-        return _in_rounds(solve, starts, lower, upper, self, good)
+        """See `GlobalSearch.minimise`. A search draws its own random numbers, so it does not depend
+        on how many others there are.
+        """
+        g, p = starts.shape
+        draw = [np.random.default_rng([self.seed, k]) for k in range(g)]
+        best, least = starts.copy(), np.full(g, np.inf)
+        rounds = np.zeros(g, int)
+        minima: list[np.ndarray] = []
+        costs: list[np.ndarray] = []
+        for k in range(self.rounds):
+            going = least > good
+            if not going.any():
+                break
+            points = np.empty((g, self.workers, p))
+            for i in range(g):
+                if k == 0:
+                    points[i] = lower + (upper - lower) * draw[i].random((self.workers, p))
+                    points[i, 0] = starts[i]
+                else:
+                    wide = (upper - lower) / (k + 1)
+                    points[i] = best[i] + wide * draw[i].normal(size=(self.workers, p))
+            points = np.clip(points, lower, upper)
+            # Searches that have ended are evaluated again at their best: the batch keeps its size.
+            points[~going] = best[~going, None]
+            theta, cost = solve(points.reshape(-1, p))
+            theta, cost = theta.reshape(points.shape), cost.reshape(points.shape[:2])
+            minima.append(theta)
+            costs.append(cost)
+            first = np.argmin(cost, 1)
+            rows = np.arange(g)
+            better = going & (cost[rows, first] < least)
+            best = np.where(better[:, None], theta[rows, first], best)
+            least = np.where(better, cost[rows, first], least)
+            rounds += going
+        return Found(best, least, rounds, np.concatenate(minima, 1), np.concatenate(costs, 1))
 
 
 @dataclass(frozen=True)
@@ -135,47 +163,4 @@ class RandomRestarts(GlobalSearch):
     ) -> Found:
         """See `GlobalSearch.minimise`."""
         once = BasinHopping(self.starts, 1, self.iterations, self.seed)
-        return _in_rounds(solve, starts, lower, upper, once, good)
-
-
-def _in_rounds(
-    solve: LocalSolve,
-    starts: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    options: BasinHopping,
-    good: float,
-) -> Found:
-    """Rounds of local solves; a search draws its own random numbers."""
-    g, p = starts.shape
-    draw = [np.random.default_rng([options.seed, k]) for k in range(g)]
-    best, least = starts.copy(), np.full(g, np.inf)
-    rounds = np.zeros(g, int)
-    minima: list[np.ndarray] = []
-    costs: list[np.ndarray] = []
-    for k in range(options.rounds):
-        going = least > good
-        if not going.any():
-            break
-        points = np.empty((g, options.workers, p))
-        for i in range(g):
-            if k == 0:
-                points[i] = lower + (upper - lower) * draw[i].random((options.workers, p))
-                points[i, 0] = starts[i]
-            else:
-                wide = (upper - lower) / (k + 1)
-                points[i] = best[i] + wide * draw[i].normal(size=(options.workers, p))
-        points = np.clip(points, lower, upper)
-        # Searches that have ended are evaluated again at their best: the batch keeps its size.
-        points[~going] = best[~going, None]
-        theta, cost = solve(points.reshape(-1, p))
-        theta, cost = theta.reshape(points.shape), cost.reshape(points.shape[:2])
-        minima.append(theta)
-        costs.append(cost)
-        first = np.argmin(cost, 1)
-        rows = np.arange(g)
-        better = going & (cost[rows, first] < least)
-        best = np.where(better[:, None], theta[rows, first], best)
-        least = np.where(better, cost[rows, first], least)
-        rounds += going
-    return Found(best, least, rounds, np.concatenate(minima, 1), np.concatenate(costs, 1))
+        return once.minimise(solve, starts, lower, upper, good)

@@ -7,13 +7,14 @@ guides evolution), all points of a generation side by side.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from graftsim.errors import ProblemError
-from graftsim.optim.global_search import Found, GlobalSearch, LocalSolve, one_by_one
+from graftsim.optim.global_search import Found, GlobalSearch, LocalSolve
 
 # Cost of a point that cannot be evaluated; SciPy takes squares of costs.
 _LOST = 1e100
@@ -49,16 +50,24 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class DifferentialEvolution(GlobalSearch):
-    """`population` points, at most so many `generations`, `iterations` local steps for each."""
+class PopulationSearch(GlobalSearch):
+    """A search by points that move together; several starts are searched one after the other."""
 
-    name: ClassVar[str] = "evolution"
-    help: ClassVar[str] = "differential evolution"
+    @property
+    @abstractmethod
+    def population(self) -> int:
+        """Points side by side; a field of the search."""
 
-    population: int = 32
-    generations: int = 20
-    iterations: int = 5
-    seed: int = 0
+    @abstractmethod
+    def minimise_from(
+        self,
+        solve: LocalSolve,
+        start: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        good: float,
+    ) -> Found:
+        """One search from start [p] within [lower, upper]; it ends at a cost of `good`."""
 
     def with_points(self, points: int) -> Self:
         """So large a population."""
@@ -72,10 +81,24 @@ class DifferentialEvolution(GlobalSearch):
         upper: np.ndarray,
         good: float = -np.inf,
     ) -> Found:
-        """See `GlobalSearch.minimise`; the searches run one after the other."""
-        return one_by_one(self._from(solve, x, lower, upper, good) for x in starts)
+        """See `GlobalSearch.minimise`."""
+        found = [self.minimise_from(solve, x, lower, upper, good) for x in starts]
+        return Found(*(np.concatenate(x) for x in zip(*found, strict=True)))
 
-    def _from(
+
+@dataclass(frozen=True)
+class DifferentialEvolution(PopulationSearch):
+    """`population` points, at most so many `generations`, `iterations` local steps for each."""
+
+    name: ClassVar[str] = "evolution"
+    help: ClassVar[str] = "differential evolution"
+
+    population: int = 32
+    generations: int = 20
+    iterations: int = 5
+    seed: int = 0
+
+    def minimise_from(
         self,
         solve: LocalSolve,
         start: np.ndarray,
@@ -83,7 +106,7 @@ class DifferentialEvolution(GlobalSearch):
         upper: np.ndarray,
         good: float,
     ) -> Found:
-        """One search from start [p] within [lower, upper]."""
+        """See `PopulationSearch.minimise_from`."""
         from scipy.optimize import differential_evolution
         from scipy.stats import qmc
 
@@ -112,7 +135,7 @@ class DifferentialEvolution(GlobalSearch):
 
 
 @dataclass(frozen=True)
-class CMAES(GlobalSearch):
+class CMAES(PopulationSearch):
     """Covariance matrix adaptation (Hansen 2001): `population` points (0: as its author advises,
     and 16 at least), at most so many `generations`, `iterations` local steps for each.
 
@@ -128,25 +151,7 @@ class CMAES(GlobalSearch):
     width: float = 0.3
     seed: int = 0
 
-    def with_points(self, points: int) -> Self:
-        """So large a population."""
-        return replace(self, population=points)
-
-    def minimise(
-        self,
-        solve: LocalSolve,
-        starts: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        good: float = -np.inf,
-    ) -> Found:
-        """See `GlobalSearch.minimise`; the searches run one after the other.
-
-        Raises ProblemError: the package `cmaes` is not there.
-        """
-        return one_by_one(self._from(solve, x, lower, upper, good) for x in starts)
-
-    def _from(
+    def minimise_from(
         self,
         solve: LocalSolve,
         start: np.ndarray,
@@ -154,7 +159,7 @@ class CMAES(GlobalSearch):
         upper: np.ndarray,
         good: float,
     ) -> Found:
-        """One search from start [p] within [lower, upper]."""
+        """See `PopulationSearch.minimise_from`; ProblemError: the package `cmaes` is not there."""
         try:
             from cmaes import CMA
         except ImportError as error:

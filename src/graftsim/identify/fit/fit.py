@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,7 @@ def fit(
     )  # fmt: skip
     if isinstance(search, Automatic):
         return _automatic(problem, plan, search, checkpoint, progress, pool)
-    return _carry_out(problem, plan, None, checkpoint, progress, pool)
+    return _carry_out(problem, plan, checkpoint=checkpoint, progress=progress, pool=pool)
 
 
 @one_blas_thread
@@ -97,16 +98,17 @@ def fit_from(
     """
     plan = Plan.onwards(problem, local=local, zero=zero)
     begin = FitState.at(np.array(theta, float), alone=alone)
-    return _carry_out(problem, plan, begin, None, None, None)
+    return _carry_out(problem, plan, begin=begin)
 
 
 def _carry_out(
     problem: Problem,
     plan: Plan,
-    begin: FitState | None,
-    checkpoint: str | Path | None,
-    progress: Progress | None,
-    pool: Pool | None,
+    *,
+    begin: FitState | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Progress | None = None,
+    pool: Pool | None = None,
 ) -> Result:
     """Go through the stages of a plan, from a state to begin with or where a checkpoint stands."""
     journal = Journal(Checkpoint(checkpoint, problem), progress)
@@ -134,7 +136,8 @@ def _automatic(
     pool: Pool | None,
 ) -> Result:
     """A local fit, and one after a search if that leaves more than noise; the better of them."""
-    found = _carry_out(problem, plan, None, checkpoint, progress, pool)
+    run = partial(_carry_out, problem, progress=progress, pool=pool)
+    found = run(plan, checkpoint=checkpoint)
     chosen, why = choose(problem, search.seed)
     if found.lack is not None and not found.lack.clear:
         said = "auto: not needed, the local fit leaves hardly more than noise"
@@ -142,7 +145,7 @@ def _automatic(
         said = f"auto: none, {why}"
     else:
         beside = None if checkpoint is None else f"{checkpoint}.search"
-        other = _carry_out(problem, plan.with_search(chosen), None, beside, progress, pool)
+        other = run(plan.with_search(chosen), checkpoint=beside)
         costs = [r.history[-1].cost for r in (found, other)]
         said = (
             f"auto: {why}. {other.settings['search']}. Cost {costs[0]:.4g} by the local fit, "
