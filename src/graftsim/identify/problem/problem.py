@@ -16,6 +16,7 @@ from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.graft_scales import set_scales
 from graftsim.identify.problem.loss import Loss, choose_loss
+from graftsim.identify.problem.measurements import channels_of, deviation, held_out, several
 from graftsim.identify.problem.parameters import (
     Custom,
     Parameters,
@@ -33,7 +34,6 @@ from graftsim.identify.problem.windows import (
     unmeasured,
 )
 from graftsim.identify.sensors.noise import estimate_noise
-from graftsim.identify.sensors.sensor import KINDS
 from graftsim.identify.sensors.sensors import Sensors, make_sensors
 from graftsim.optim.bounded import Bounded
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
@@ -93,7 +93,7 @@ class Problem:
     loss: str | Loss = "squared"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recordings", _several(self.recordings))
+        object.__setattr__(self, "recordings", several(self.recordings))
         noise = {spelling(channel): std for channel, std in (self.noise or {}).items()}
         object.__setattr__(self, "noise", noise)
         if not self.given:
@@ -124,7 +124,7 @@ class Problem:
     @cached_property
     def given(self) -> tuple[Recording, ...]:
         """The recordings, nothing held out."""
-        return _several(self.recordings)
+        return several(self.recordings)
 
     @cached_property
     def criterion(self) -> Loss:
@@ -139,7 +139,7 @@ class Problem:
     @cached_property
     def _sensors(self) -> Sensors:
         return make_sensors(
-            self.simulator.model, *_channels(self.simulator, self.given, self.sensors)
+            self.simulator.model, *channels_of(self.simulator, self.given, self.sensors)
         )
 
     @cached_property
@@ -162,7 +162,7 @@ class Problem:
     def sigma(self) -> tuple[np.ndarray, ...]:
         """Standard deviation of each residual component of each sensor, in its unit."""
         return tuple(
-            _deviation(s.channel, self.noise[s.channel], width)
+            deviation(s.channel, self.noise[s.channel], width)
             if self.noise and s.channel in self.noise
             else estimate_noise(s, self.given)
             for s, width in zip(self._sensors.specs, residual_width(self._sensors), strict=True)
@@ -209,13 +209,13 @@ class Problem:
     @cached_property
     def _split(self) -> tuple[tuple[Recording, ...], tuple[Recording, ...]]:
         if not isinstance(self.holdout, int | float):
-            kept = _several(self.holdout)
+            kept = several(self.holdout)
             if not kept:
                 raise ProblemError("holdout is empty; 0 holds nothing out.")
             return self.given, kept
         if not 0 <= self.holdout < 0.9:
             raise ProblemError(f"holdout must be a share from 0 to 0.9, got {self.holdout}.")
-        return _split(self.given, self.holdout)
+        return held_out(self.given, self.holdout)
 
     @property
     def nlocal(self) -> int:
@@ -320,7 +320,7 @@ class Problem:
         for channel, value in (self.noise or {}).items():
             if channel not in known:
                 raise ProblemError(f"noise for {channel}: no such sensor. Sensors: {known}.")
-            _deviation(channel, value, widths[channel])
+            deviation(channel, value, widths[channel])
 
     def _check_windows(self) -> None:
         """The longest windows must fit, for judgement too, before time is spent on short ones."""
@@ -376,18 +376,6 @@ class Problem:
         }
 
 
-def _deviation(channel: str, given: Any, width: int) -> np.ndarray:
-    """Noise of a channel that was given, [width]. ProblemError: not one positive number or each."""
-    try:
-        value = np.broadcast_to(np.asarray(given, float), (width,)).copy()
-    except (TypeError, ValueError):
-        value = np.array([np.nan])
-    if not np.all((value > 0) & (value < np.inf)):
-        each = f", or {width}" if width > 1 else ""
-        raise ProblemError(f"noise of {channel} must be a positive number{each}, got {given}.")
-    return value
-
-
 def _trained(simulator: Simulator, trained: bool | Sequence[str]) -> tuple[str, ...]:
     known = simulator.grafts.labels if simulator.grafts is not None else ()
     if isinstance(trained, bool):
@@ -396,49 +384,3 @@ def _trained(simulator: Simulator, trained: bool | Sequence[str]) -> tuple[str, 
         if name not in known:
             raise ProblemError(f"There is no graft '{name}' to train. {suggest(name, known)}")
     return tuple(trained)
-
-
-def _several(recordings: Recording | Sequence[Recording]) -> tuple[Recording, ...]:
-    return (recordings,) if isinstance(recordings, Recording) else tuple(recordings)
-
-
-def _channels(
-    simulator: Simulator,
-    recordings: Sequence[Recording],
-    sensors: Mapping[str, Mapping[str, Any]] | Sequence[str] | None,
-) -> tuple[list[str], dict[str, Any]]:
-    """Channels to explain, and their options."""
-    recorded = dict.fromkeys(n for r in recordings for n in r.names)
-    driving = control_channels(simulator.model, recordings)
-    if sensors is not None:
-        if isinstance(sensors, Mapping):
-            sensors = {spelling(name): options for name, options in sensors.items()}
-        else:
-            sensors = [spelling(name) for name in sensors]
-        for name in sensors:
-            if name not in recorded:
-                raise ProblemError(f"Sensor {name} is not recorded. {suggest(name, recorded)}")
-        options = dict(sensors) if isinstance(sensors, Mapping) else {}
-        return list(sensors), options
-    channels = [n for n in recorded if n.split("[")[0] in KINDS and n not in driving]
-    if not channels:
-        raise ProblemError(
-            f"None of the recorded channels is a sensor: {', '.join(recorded)}. "
-            f"Sensors: {', '.join(KINDS)}, each with a label in brackets."
-        )
-    return channels, {}
-
-
-def _split(
-    recordings: Sequence[Recording], share: float
-) -> tuple[tuple[Recording, ...], tuple[Recording, ...]]:
-    """The end of each recording is held out; a stretch too short to be cut stays whole."""
-    if share == 0:
-        return tuple(recordings), ()
-    train, held = [], []
-    for r in recordings:
-        start, end = r.overlap
-        middle = end - share * (end - start)
-        train.append(r.trim(None, middle))
-        held.append(r.trim(middle, None))
-    return tuple(train), tuple(held)
