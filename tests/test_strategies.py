@@ -2,10 +2,12 @@
 
 import pytest
 
-from graftsim.strategies import CONTACT_LAWS, INTEGRATORS, find
+from graftsim.strategies import CONTACT_LAWS, INTEGRATORS, LOSSES, find
 
 
-@pytest.mark.parametrize("table", [CONTACT_LAWS, INTEGRATORS], ids=["laws", "integrators"])
+@pytest.mark.parametrize(
+    "table", [CONTACT_LAWS, INTEGRATORS, LOSSES], ids=["laws", "integrators", "losses"]
+)
 def test_classes_have_the_names_of_the_table(table):
     """So that a message, a file and a flag call a strategy by the same name."""
     for name, place in table.items():

@@ -17,6 +17,10 @@ CONTACT_LAWS = {
     "lcp": "graftsim.contact.rigid:LinearComplementarity",
     "spring-damper": "graftsim.contact.compliant:SpringDamper",
 }
+LOSSES = {
+    "squared": "graftsim.identify.problem.loss:Squared",
+    "huber": "graftsim.identify.problem.loss:Huber",
+}
 
 
 def find(place: str) -> Any:

@@ -9,7 +9,6 @@ import pytest
 
 import graftsim as gs
 import swing
-from graftsim.identify.problem.loss import LOSSES
 from graftsim.optim.global_search import Found
 from graftsim.optim.outcome import Outcome
 from graftsim.optim.strategies import GLOBAL_SEARCHES, LOCAL_SOLVERS
@@ -119,6 +118,6 @@ def test_a_loss():
 
 def test_named_strategies_say_what_they_are():
     """Tables hold classes by their own names, each with a help text for the command line."""
-    for table in (LOCAL_SOLVERS, GLOBAL_SEARCHES, LOSSES):
+    for table in (LOCAL_SOLVERS, GLOBAL_SEARCHES):
         assert {name: kind.name for name, kind in table.items()} == {n: n for n in table}
         assert all(kind.help for kind in table.values())

@@ -24,15 +24,17 @@ from graftsim.cli.options import (
     shown,
 )
 from graftsim.optim.strategies import GLOBAL_SEARCHES, LOCAL_SOLVERS
-
-if TYPE_CHECKING:
-    SolverName = SearchName = str
-else:
-    SolverName = names("auto", strategies=LOCAL_SOLVERS)
-    SearchName = names("none", "auto", strategies=GLOBAL_SEARCHES)
+from graftsim.strategies import LOSSES
 
 # A value of --loss that stands for windows of one sample from measured states.
 ONE_STEP = "one_step"
+if TYPE_CHECKING:
+    SolverName = SearchName = LossName = str
+else:
+    SolverName = names("auto", strategies=LOCAL_SOLVERS)
+    SearchName = names("none", "auto", strategies=GLOBAL_SEARCHES)
+    LossName = names(ONE_STEP, strategies=LOSSES)
+
 TABLES = ("free", "graft", "columns", "noise", "sensors", "start")
 
 
@@ -43,7 +45,7 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
         tuple[Share, ...], msgspec.Meta(min_length=1), tyro.conf.arg(metavar="SHARE...")
     ] = (0.25, 1.0)
     """Shorter horizons to go through first, as shares of the last."""
-    loss: Literal["squared", "huber", "one_step"] = "squared"
+    loss: LossName = "squared"
     """huber forgives outliers; one_step compares single steps from measured states."""
     solver: Annotated[
         SolverName,

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.errors import ProblemError, suggest
+from graftsim.strategies import LOSSES, find
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,10 @@ class Huber(Loss):
         return jnp.where(outside, jnp.sign(r) * root, r)
 
 
-LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber)}
-
-
 def choose_loss(loss: str | Loss) -> Loss:
     """A loss by its name, or the one given; ProblemError: an unknown name."""
     if isinstance(loss, Loss):
         return loss
     if loss not in LOSSES:
         raise ProblemError(f"loss '{loss}'. {suggest(loss, LOSSES)}")
-    return LOSSES[loss]()
+    return find(LOSSES[loss])()
