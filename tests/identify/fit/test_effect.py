@@ -81,3 +81,27 @@ def test_a_fit_of_what_has_no_effect_alone_is_refused(arm_recording):
     problem, part, local = posed(arm_recording, ["joint.limit_stiffness[hinge]"])
     with pytest.raises(gs.ProblemError, match=r"depends on joint.limit_stiffness\[hinge\].*sensor"):
         start_with_effect(part, problem, problem.parameters.start, local)
+
+
+def test_longer_windows_may_show_what_shorter_ones_do_not():
+    """A limit that the arm meets after 0.24 s: held while windows end before, then fitted."""
+    builder = gs.Builder("falling")
+    builder.link("arm", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.2), inertia=0.02,
+                 joint_name="hinge", lower=0.4, upper=3.0, limit_stiffness=60.0)  # fmt: skip
+    model = builder.build()
+    simulator = gs.Simulator(model, 0.002, integrator=ImplicitDamping())
+    path = simulator.rollout(simulator.initial_state({"hinge": 1.2}), steps=400)
+    q = np.asarray(path.q)[:, 0]
+    assert 0.2 < 0.002 * np.argmax(q < 0.4) < 0.5
+    channel = gs.Channel("joint.q[hinge]", np.asarray(path.time), q, "rad")
+    softer = gs.model.with_leaf(model, "joint.limit_stiffness", jax.numpy.array([40.0]))
+    problem = gs.Problem(
+        gs.Simulator(softer, 0.002, integrator=ImplicitDamping()),
+        gs.Recording({channel.name: channel}, "fall"),
+        {"joint.limit_stiffness[hinge]": gs.Bounds(5, 500), "link.mass[arm]": gs.Bounds(0.5, 2)},
+        noise={channel.name: 1e-4}, holdout=0, horizon=0.8, growth=(0.25, 1.0), stride=0.8,
+        initial=lambda *_: (np.array([1.2]), np.zeros(1)), fit_initial=False,
+    )  # fmt: skip
+    with pytest.warns(gs.GraftsimWarning, match=r"limit_stiffness\[hinge\] stays as given"):
+        result = gs.fit(problem)
+    assert result.value("joint.limit_stiffness[hinge]") == pytest.approx(60.0, rel=1e-3)

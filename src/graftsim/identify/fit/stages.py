@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from graftsim.identify.fit.checkpoint import Checkpoint
-from graftsim.identify.fit.effect import hold, start_with_effect
+from graftsim.identify.fit.effect import hold, start_with_effect, without_effect
 from graftsim.identify.fit.plan import Plan, Stage
 from graftsim.identify.fit.start import resting, simulated
 from graftsim.identify.fit.state import FitState
@@ -76,6 +76,10 @@ def _begun(problem: Problem, plan: Plan, stage: Stage, state: FitState) -> FitSt
         part = simulated(problem, part, theta)
         theta, unused = start_with_effect(part, problem, theta, resting(problem, part))
         state = replace(state.with_part(part), unused=unused)
+    elif state.unused is not None and state.unused.any():
+        # Longer windows may show what shorter ones did not.
+        unused = without_effect(part, problem, theta, resting(problem, part))
+        state = replace(state, unused=state.unused & unused)
     point = Point(theta, resting(problem, part))
     return replace(state, point=point, begun=True)
 

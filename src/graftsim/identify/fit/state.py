@@ -19,9 +19,10 @@ class FitState:
 
     stage: which of the plan. point: where its solver stands; before the stage begins (`begun`),
     only its theta counts. kept: [k] which windows of the stage take part, None for all; part: those
-    windows with their programs, None before the first stage. unused: mask [p] of parameters without
-    effect at the start, which stay there. alone: [p] where the parameters alone had ended, once
-    networks are trained. searched: what a search did, in words.
+    windows with their programs, None before the first stage. unused: mask [p] of parameters on
+    which nothing depended in this stage's windows nor in those before, which stay where they start.
+    alone: [p] where the parameters alone had ended, once networks are trained. searched: what a
+    search did, in words.
     """
 
     point: Point
