@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.dynamics.mechanism import Mechanism, by_joint_type, prepare
+from graftsim.dynamics.tendons import tendon_energy
 from graftsim.model.model import Joints, Model
 from graftsim.model.tree import Tree
 from graftsim.spatial import safe
@@ -23,9 +24,11 @@ def displacement(
 
 
 def spring_energy(model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
-    """Energy stored in the joint springs (J)."""
+    """Energy stored in the springs of joints and tendons (J)."""
     stretch = displacement(model.tree, model.joint.rest, q)
-    return jnp.sum(model.joint.stiffness * stretch * stretch) / 2
+    q_dof = displacement(model.tree, jnp.asarray(model.tree.neutral, q.dtype), q)
+    joints = jnp.sum(model.joint.stiffness * stretch * stretch) / 2
+    return joints + tendon_energy(model.tendon, q_dof) if model.tendon.names else joints
 
 
 def friction(joint: Joints, qd: Float[Array, " nv"]) -> Float[Array, " nv"]:

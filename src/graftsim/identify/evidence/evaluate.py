@@ -264,6 +264,7 @@ def _join(a: Windows, b: Windows) -> Windows:
         a.recording + b.recording,
         np.concatenate([a.start, b.start]),
         np.concatenate([a.controls, b.controls]),
+        np.concatenate([a.before, b.before]),
         np.concatenate([a.q0, b.q0]),
         np.concatenate([a.qd0, b.qd0]),
         both(a.time, b.time),
