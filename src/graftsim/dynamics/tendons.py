@@ -68,12 +68,16 @@ def tendon_forces(
     scope: Tapper = OFF,
 ) -> Stretched:
     """Joint forces -C^T (k stretch + d rate + friction) of displacements and velocities."""
-    C = coefficients(tendon, q_dof.shape[0])
+    nv = q_dof.shape[0]
+    C = coefficients(tendon, nv)
+    if not tendon.names:
+        none = [scope.tap(f"tendon.{k}", jnp.zeros(0, qd.dtype)) for k in ("length", "rate")]
+        scope.tap("tendon.force", none[0])
+        return Stretched(*none, scope.tap("joint.tau_tendon", jnp.zeros(nv, qd.dtype)), C)
     length = scope.tap("tendon.length", C @ q_dof)
     rate = scope.tap("tendon.rate", C @ qd)
-    dry = tendon.friction * jnp.tanh(
-        rate / jnp.where(tendon.friction > 0, tendon.friction_velocity, 1.0)
-    )
+    width = jnp.where(tendon.friction > 0, tendon.friction_velocity, 1.0)
+    dry = tendon.friction * jnp.tanh(rate / width)
     pull = -(tendon.stiffness * stretch(tendon, length) + tendon.damping * rate + dry)
     pull = scope.tap("tendon.force", pull)
     return Stretched(length, rate, scope.tap("joint.tau_tendon", pull @ C), C)

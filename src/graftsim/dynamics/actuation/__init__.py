@@ -7,6 +7,7 @@ from graftsim.dynamics.actuation.delay import (
     delayed_controls,
     held_before,
     next_held,
+    owners,
     steps_back,
 )
 from graftsim.dynamics.actuation.drive import Driven, actuator_forces, drive_signal
@@ -27,6 +28,7 @@ __all__ = [
     "moment",
     "next_act",
     "next_held",
+    "owners",
     "settled_act",
     "steps_back",
 ]

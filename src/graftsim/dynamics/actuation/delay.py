@@ -36,17 +36,17 @@ class Commands(NamedTuple):
 
 def delayed_controls(actuator: Actuators) -> np.ndarray:
     """Places [nd] in the controls [nu] of what is delayed: all inputs of an actuator together."""
-    owner = [*range(len(actuator.names))]
-    owner += [i for i, own in enumerate(actuator.inputs) for _ in own]
-    return np.array([c for c, i in enumerate(owner) if actuator.longest_delay[i] > 0], int)
+    return np.flatnonzero(np.array(actuator.longest_delay)[_owners_of_all(actuator)] > 0)
 
 
-def _owners(actuator: Actuators) -> np.ndarray:
+def owners(actuator: Actuators) -> np.ndarray:
     """Actuator [nd] of each delayed control."""
-    longest = np.array(actuator.longest_delay)
+    return _owners_of_all(actuator)[delayed_controls(actuator)]
+
+
+def _owners_of_all(actuator: Actuators) -> np.ndarray:
     further = [i for i, own in enumerate(actuator.inputs) for _ in own]
-    owner = np.array([*range(len(actuator.names)), *further], int)
-    return owner[longest[owner] > 0]
+    return np.array([*range(len(actuator.names)), *further], int)
 
 
 def steps_back(actuator: Actuators, dt: float) -> int:
@@ -61,7 +61,7 @@ def delay_shares(
 
     In the means over each sub-step; their sums are 1. A delay beyond `back` steps acts as that.
     """
-    d = rows(actuator.delay, _owners(actuator))
+    d = rows(actuator.delay, owners(actuator))
     # Left ends of the intervals in which each command is held, from the step's beginning.
     left = -dt * jnp.arange(back + 1, dtype=d.dtype)[:, None]
     ends = dt / substeps * jnp.arange(substeps + 1, dtype=d.dtype)[:, None, None] - d

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from graftsim.engine.backend import common_patterns
 from graftsim.errors import ModelError
 from graftsim.identify import words
 from graftsim.identify.evidence.certainty import Certainty
+from graftsim.identify.evidence.half_steps import half_steps
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.parameters import SimulatorAndSensors
 from graftsim.identify.problem.problem import Problem
@@ -140,11 +140,8 @@ def _step_error(
         return 0.0
     data, steps = runner.data, runner.data.controls.shape[1]
     middle = float(simulator.dt) * (steps // 2)
-    held_twice = jnp.repeat(data.controls, 2, axis=1)[:, :steps]
-    finer = replace(simulator, dt=simulator.dt / 2)
-    fine = runner.run(
-        SimulatorAndSensors(finer, fitted.sensors), local, data._replace(controls=held_twice)
-    )
+    finer, halved = half_steps(simulator, data)
+    fine = runner.run(SimulatorAndSensors(finer, fitted.sensors), local, halved)
     changes = [
         ((b - a) * np.asarray(weight))[np.asarray(time) <= middle]
         for a, b, weight, time in zip(after.error, fine.error, data.weight, data.time, strict=True)
