@@ -12,7 +12,6 @@ from jaxtyping import Array, Bool, Float
 from graftsim.contact.law import ContactLaw, Free
 from graftsim.dynamics.actuation import Commands, Seen, next_act
 from graftsim.dynamics.mechanism import Mechanism, by_joint_type
-from graftsim.dynamics.passive import friction_secant
 from graftsim.engine.forces import Acceleration, acceleration
 from graftsim.engine.pieces import Piece, in_pieces
 from graftsim.model.state import State
@@ -169,9 +168,7 @@ class ImplicitDamping(Euler):
         contact: ContactLaw | None = None,
     ) -> Acceleration:
         """That of the state, with an armature of h D."""
-        joint = m.model.joint
-        D = joint.damping + friction_secant(joint, state.qd)
-        return acceleration(m, state, u, contact=contact, extra_armature=h * D, scope=scope)
+        return acceleration(m, state, u, contact=contact, implicit=h, scope=scope)
 
 
 class RungeKutta4(Integrator):

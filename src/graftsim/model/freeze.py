@@ -12,6 +12,7 @@ from graftsim.errors import ModelError, suggest
 from graftsim.model import checks, pairs as touching
 from graftsim.model.joint_type import JointType
 from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Pairs, Tendons
+from graftsim.model.numbers import LOAD_DEPENDENT
 from graftsim.model.tree import Tree
 
 WORLD = "world"
@@ -72,11 +73,13 @@ class Frozen:
 
     def joints(self) -> Joints:
         """Geometry of joints; passive properties of degrees of freedom, `rest` of coordinates."""
-        flat = [k for k in Joints.__dataclass_fields__ if k not in _JOINT]
+        fields = Joints.__dataclass_fields__.items()
+        flat = [k for k, f in fields if k not in _JOINT and not f.metadata.get("static")]
         numbers = [x.numbers for x in self.declared.links.values()]
         return Joints(
             **{k: self._of_links(k, n) for k, n in _JOINT.items()},
             **{k: self._column(np.concatenate([x[k] for x in numbers]).tolist(), -1) for k in flat},
+            load_dependent=any(np.any(x[k]) for x in numbers for k in LOAD_DEPENDENT),
         )
 
     def geoms(self) -> Geoms:

@@ -25,7 +25,10 @@ class Links(eqx.Module):
 
 
 class Joints(eqx.Module):
-    """Geometry of each joint (one a link) and passive properties of each degree of freedom."""
+    """Geometry of each joint (one a link) and passive properties of each degree of freedom.
+
+    load_dependent: whether friction grows with the load, which costs a pass through the tree.
+    """
 
     origin: Float[Array, "nl 3"]
     rotation: Float[Array, "nl 4"]
@@ -42,6 +45,11 @@ class Joints(eqx.Module):
     upper: Float[Array, " nv"]
     limit_stiffness: Float[Array, " nv"]
     limit_damping: Float[Array, " nv"]
+    load_friction: Float[Array, " nv"]
+    load_stribeck: Float[Array, " nv"]
+    load_asymmetry: Float[Array, " nv"]
+    load_quadratic: Float[Array, " nv"]
+    load_dependent: bool = eqx.field(static=True, default=False)
 
 
 class Actuators(eqx.Module):

@@ -28,7 +28,8 @@ class LinkNumbers(TypedDict, total=False):
     armature (kg m^2, kg), damping (N m s/rad, N s/m), stiffness (N m/rad, N/m) towards rest (the
     joint's zero), friction and stribeck above it (N m, N) with stribeck_velocity and
     friction_velocity (rad/s, m/s), lower and upper limit (rad, m) with limit_stiffness (N m/rad,
-    N/m; 0: not enforced) and limit_damping (s/rad, s/m).
+    N/m; 0: not enforced) and limit_damping (s/rad, s/m), and load_friction (1), load_stribeck (1),
+    load_asymmetry (1), load_quadratic (1/(N m), 1/N) of `dynamics.friction`.
     """
 
     mass: float
@@ -46,6 +47,10 @@ class LinkNumbers(TypedDict, total=False):
     upper: float | Vector
     limit_stiffness: float | Vector
     limit_damping: float | Vector
+    load_friction: float | Vector
+    load_stribeck: float | Vector
+    load_asymmetry: float | Vector
+    load_quadratic: float | Vector
 
 
 class ActuatorNumbers(TypedDict, total=False):
@@ -107,7 +112,13 @@ _PER_DOF = {
     "upper": np.inf,
     "limit_stiffness": 0.0,
     "limit_damping": 0.0,
+    "load_friction": 0.0,
+    "load_stribeck": 0.0,
+    "load_asymmetry": 0.0,
+    "load_quadratic": 0.0,
 }
+# If one of these is not zero, friction is computed from the load.
+LOAD_DEPENDENT = ("load_friction", "load_stribeck", "load_quadratic")
 _OPEN = (-np.inf, np.inf)
 TENDON = {
     "stiffness": 0.0,

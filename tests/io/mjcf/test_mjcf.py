@@ -206,8 +206,10 @@ REFUSED = {
         "equality constraint 'e'",
     ),
     "tendon": (
-        {"rest": '<tendon><fixed name="t" range="0 1"><joint joint="j" coef="1"/></fixed>'
-                 "</tendon>"},
+        {
+            "rest": '<tendon><fixed name="t" range="0 1"><joint joint="j" coef="1"/></fixed>'
+            "</tendon>"
+        },
         "tendon 't': a limit of its length",
     ),
     "gravcomp": (

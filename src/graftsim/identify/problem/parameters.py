@@ -341,6 +341,9 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "joint.stribeck",
         "joint.limit_stiffness",
         "joint.limit_damping",
+        "joint.load_friction",
+        "joint.load_stribeck",
+        "joint.load_quadratic",
         "tendon.stiffness",
         "tendon.damping",
         "tendon.friction",
@@ -378,6 +381,8 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
     )
 }
 # At most 1: a bounce is no higher than the fall.
+# Beyond, the motor's load or the other would count with the wrong sign.
+DEFAULT_DOMAINS["joint.load_asymmetry"] = Domain(lower=-1.0, upper=1.0)
 DEFAULT_DOMAINS["pair.restitution"] = Domain(lower=0.0, upper=1.0)
 # The upper bound says how many commands a state remembers.
 DEFAULT_DOMAINS["actuator.delay"] = Domain(lower=0.0, upper=0.03)

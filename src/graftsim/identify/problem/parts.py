@@ -1,7 +1,8 @@
-"""Parts of actuators that a fit asks for and the robot file does not have: delays, inputs.
+"""Parts of a drive train that a fit asks for and the robot file does not have.
 
-A delay needs memory of commands, and an input a place among the controls, so both are a matter of
-the model's structure. What is free and what a log has say that they are meant.
+A delay needs memory of commands, an input a place among the controls, friction that grows with the
+load another order of computation: they are a matter of the model's structure. What is free and what
+a log has say that they are meant.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.identify.problem.domains import Domain
 from graftsim.model.model import Actuators, Model
+from graftsim.model.numbers import LOAD_DEPENDENT
 from graftsim.recordings.channels import split_name
 from graftsim.selectors import Selector
 
 
 def with_parts(simulator: Simulator, channels: Iterable[str], free: Mapping[str, Any]) -> Simulator:
-    """A simulator whose actuators have the delays that are free and the inputs that are recorded.
+    """A simulator with the delays and loads that are free and the inputs that are recorded.
 
     Raises ProblemError: a delay that is free without an upper bound.
     """
-    model = with_delays(with_inputs(simulator.model, channels), free)
+    model = with_load(with_delays(with_inputs(simulator.model, channels), free), free)
     if model is simulator.model:
         return simulator
     with warnings.catch_warnings():
@@ -65,6 +67,14 @@ def with_delays(model: Model, free: Mapping[str, Any]) -> Model:
             longest[i] = max(longest[i], domain.upper)
     new = tuple(longest)
     return model if new == a.longest_delay else _with(model, replace(a, longest_delay=new))
+
+
+def with_load(model: Model, free: Iterable[str]) -> Model:
+    """A model whose friction is computed from the load, if a number that says how is free."""
+    names = tuple(f"joint.{k}" for k in LOAD_DEPENDENT)
+    if model.joint.load_dependent or not any(text.strip().startswith(names) for text in free):
+        return model
+    return replace(model, joint=replace(model.joint, load_dependent=True))
 
 
 def _with(model: Model, actuator: Actuators) -> Model:
