@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -249,6 +250,11 @@ def _with_chains(builder: Builder, dofs: tuple[str, ...]) -> None:
     builder.actuator("fed", e, "position", inputs=("velocity", "torque", "kp"), **servo)
 
 
+LOADED = {
+    "load_friction": 0.02, "load_stribeck": 0.03, "load_asymmetry": 0.3, "load_quadratic": 0.004,
+}  # fmt: skip
+
+
 def everything() -> tuple[Model, State, jax.Array]:
     """A mechanism in which every number matters, its state, commands that saturate some motors."""
     model = random_model(every_type(), 11, passive=True)
@@ -259,6 +265,9 @@ def everything() -> tuple[Model, State, jax.Array]:
     even = np.arange(model.nv) % 2 == 0
     model = with_leaf(model, "joint.lower", jnp.asarray(np.where(even, at + 0.2, at - 9)))
     model = with_leaf(model, "joint.upper", jnp.asarray(np.where(even, at + 9, at - 0.2)))
+    for name, value in LOADED.items():
+        model = with_leaf(model, f"joint.{name}", jnp.full(model.nv, value))
+    model = eqx.tree_at(lambda m: m.joint, model, replace(model.joint, load_dependent=True))
     model = with_servos(model, np.random.default_rng(13), chains=True)
     servos = np.array([3.0, -3.0, 0.5, 0.5, 0.5])[np.arange(model.nv) % 5]
     # pid, wound, motor, weak, hobby, full, fed; fed's velocity, torque, kp.

@@ -73,13 +73,10 @@ def step(model, state, u, dt, add):
     q_dof, rate = named("joint.q", g["from_neutral"]), named("joint.qd", qd)
     spring = named("joint.tau_spring", -j.stiffness * g["from_rest"])
     damping = named("joint.tau_damping", -j.damping * rate)
-    level = j.friction + j.stribeck * np.exp(-((rate / j.stribeck_velocity) ** 2))
-    dry = named("joint.tau_friction", -level * np.tanh(rate / j.friction_velocity))
     below, above = np.maximum(j.lower - q_dof, 0), np.maximum(q_dof - j.upper, 0)
     gain_below = np.maximum(1 - j.limit_damping * rate, 0)
     gain_above = np.maximum(1 + j.limit_damping * rate, 0)
     stops = named("joint.tau_limit", j.limit_stiffness * (below * gain_below - above * gain_above))
-    passive = named("joint.tau_passive", spring + damping + dry + stops)
 
     # Tendons.
     t, C = model.tendon, np.zeros((len(model.tendon.names), tree.nv))
@@ -94,8 +91,8 @@ def step(model, state, u, dt, add):
             )
         ]
     )
-    dry = t.friction * np.tanh(faster / t.friction_velocity)
-    pull = named("tendon.force", -t.stiffness * pull - t.damping * faster - dry)
+    rub = t.friction * np.tanh(faster / t.friction_velocity)
+    pull = named("tendon.force", -t.stiffness * pull - t.damping * faster - rub)
     from_tendons = named("joint.tau_tendon", C.T @ pull)
 
     # Actuators, one after the other; nothing is delayed.
@@ -145,7 +142,7 @@ def step(model, state, u, dt, add):
         for x in (share, -share)
     )
     force = named("actuator.force", np.clip(force, -bottom, top))
-    tau = named("joint.tau", passive + from_tendons + named("joint.tau_actuator", moment.T @ force))
+    driven = named("joint.tau_actuator", moment.T @ force)
     f_ext = named("link.force", np.zeros((tree.nl, 6)))
 
     # Newton-Euler with the velocities as they were named; forces on the links go down the tree.
@@ -163,7 +160,18 @@ def step(model, state, u, dt, add):
                 f[tree.parent[i]] += g["X_up"][i].T @ f[i]
         return a, np.sum(g["S"] * f[tree.link_of_dof], 1)
 
-    qdd = np.linalg.solve(g["H"], tau - newton_euler(np.zeros(tree.nv))[1])
+    # Friction of a gear that carries what the motors and all else put on it.
+    bias = newton_euler(np.zeros(tree.nv))[1]
+    other, slow = from_tendons + spring + stops - bias, np.exp(-((rate / j.stribeck_velocity) ** 2))
+    carried = np.abs((1 - j.load_asymmetry) * other - (1 + j.load_asymmetry) * driven)
+    smaller = np.where(driven * other < 0, np.minimum(np.abs(driven), np.abs(other)), 0.0)
+    level = j.friction + j.stribeck * slow + (j.load_friction + j.load_stribeck * slow) * carried
+    level = level + j.load_quadratic * slow * smaller**2
+    dry = named("joint.tau_friction", -level * np.tanh(rate / j.friction_velocity))
+    passive = named("joint.tau_passive", spring + damping + dry + stops)
+    tau = named("joint.tau", passive + from_tendons + driven)
+
+    qdd = np.linalg.solve(g["H"], tau - bias)
     named("link.acceleration", newton_euler(qdd)[0])
     qdd = named("joint.qdd", qdd)
 

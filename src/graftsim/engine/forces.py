@@ -15,7 +15,7 @@ from graftsim.dynamics.kinematics import world_transforms
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
 from graftsim.dynamics.passive import displacements, passive_terms
-from graftsim.dynamics.rnea import inverse_dynamics
+from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
 from graftsim.model.state import State
 from graftsim.spatial.rotation import transpose
@@ -79,7 +79,7 @@ def acceleration(
         # Friction comes last, because it depends on all other forces.
         tendons, driven = drive()
         f_ext = touch()
-        bias = inverse_dynamics(m, q, qd, jnp.zeros_like(qd), f_ext)
+        bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
         load = Load(driven.tau, tendons.tau - bias)
         passive = passive_terms(model, q, q_dof, qd_dof, load, scope=scope)
         tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)

@@ -48,9 +48,7 @@ PARAMETERS: dict[str, Parameter] = {
     "joint.load_friction": Parameter("dof", "1", "friction per load of the gear"),
     "joint.load_stribeck": Parameter("dof", "1", "breakaway friction per load, above it"),
     "joint.load_asymmetry": Parameter("dof", "1", "share by which the motor's load counts more"),
-    "joint.load_quadratic": Parameter(
-        "dof", "1/(N m) | 1/N", "breakaway friction, load squared"
-    ),
+    "joint.load_quadratic": Parameter("dof", "1/(N m) | 1/N", "breakaway friction, load squared"),
     "tendon.coefficient": Parameter("entry", "1", "length of the tendon per joint displacement"),
     "tendon.stiffness": Parameter("tendon", "N m/rad | N/m", "spring outside the slack"),
     "tendon.damping": Parameter("tendon", "N m s/rad | N s/m", "viscous damping"),

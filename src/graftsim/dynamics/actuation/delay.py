@@ -68,11 +68,12 @@ def delay_shares(
 
     # How much of each interval lies before s. At its ends the slopes are those for a growing delay,
     # so that a fit can leave a delay of zero.
-    inside = ends - left
-    before = jnp.where(inside <= dt, inside, dt)
+    # What rounding makes of an end is still that end.
+    inside, little = ends - left, 8 * (back + 1) * jnp.finfo(d.dtype).eps * dt
+    before = jnp.where(inside <= dt + little, inside, dt)
     # All but the oldest, which has been held for ever, begin at their left end.
     newer = jnp.arange(back + 1)[:, None] < back
-    before = jnp.where((inside > 0) | ~newer, before, 0.0)
+    before = jnp.where((inside > little) | ~newer, before, 0.0)
     return (before[1:] - before[:-1]) * (substeps / dt)
 
 
