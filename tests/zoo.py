@@ -255,8 +255,12 @@ LOADED = {
 }  # fmt: skip
 
 
-def everything() -> tuple[Model, State, jax.Array]:
-    """A mechanism in which every number matters, its state, commands that saturate some motors."""
+def everything(chains: bool = True) -> tuple[Model, State, jax.Array]:
+    """A mechanism in which every number matters, its state, commands that saturate some motors.
+
+    chains: with tendons, drives that are no plain servo, and friction that grows with the load;
+    without them each joint has one actuator.
+    """
     model = random_model(every_type(), 11, passive=True)
     q, qd = random_state(model, 12)
     neutral = jnp.asarray(model.tree.neutral)
@@ -265,14 +269,17 @@ def everything() -> tuple[Model, State, jax.Array]:
     even = np.arange(model.nv) % 2 == 0
     model = with_leaf(model, "joint.lower", jnp.asarray(np.where(even, at + 0.2, at - 9)))
     model = with_leaf(model, "joint.upper", jnp.asarray(np.where(even, at + 9, at - 0.2)))
-    for name, value in LOADED.items():
-        model = with_leaf(model, f"joint.{name}", jnp.full(model.nv, value))
-    model = eqx.tree_at(lambda m: m.joint, model, replace(model.joint, load_dependent=True))
-    model = with_servos(model, np.random.default_rng(13), chains=True)
+    if chains:
+        for name, value in LOADED.items():
+            model = with_leaf(model, f"joint.{name}", jnp.full(model.nv, value))
+        model = eqx.tree_at(lambda m: m.joint, model, replace(model.joint, load_dependent=True))
+    model = with_servos(model, np.random.default_rng(13), chains)
     servos = np.array([3.0, -3.0, 0.5, 0.5, 0.5])[np.arange(model.nv) % 5]
     # pid, wound, motor, weak, hobby, full, fed; fed's velocity, torque, kp.
-    u = np.concatenate([servos, [0.4, 9.0, 0.7, 30.0, 0.3, 9.0, 0.2], [0.3, -0.4, 1.7]])
-    act = np.concatenate([np.linspace(-0.3, 0.3, sum(model.actuator.lagged)), [0.3, 0.19]])
+    held = [0.3, 0.19] if chains else []
+    further = [0.4, 9.0, 0.7, 30.0, 0.3, 9.0, 0.2, 0.3, -0.4, 1.7] if chains else []
+    u = np.concatenate([servos, further])
+    act = np.concatenate([np.linspace(-0.3, 0.3, sum(model.actuator.lagged)), held])
     return model, State(q=jnp.asarray(q), qd=jnp.asarray(qd), act=jnp.asarray(act)), jnp.asarray(u)
 
 

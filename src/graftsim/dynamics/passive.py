@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -54,28 +56,45 @@ def displacements(
     )
 
 
-def passive_terms(
+class Resistance(NamedTuple):
+    """Spring, damping and limit forces on each degree of freedom [nv]: all but dry friction."""
+
+    spring: Float[Array, " nv"]
+    damping: Float[Array, " nv"]
+    limit: Float[Array, " nv"]
+
+
+def resistance(
     model: Model,
     q: Float[Array, " nq"],
     q_dof: Float[Array, " nv"],
+    qd: Float[Array, " nv"],
+    *,
+    scope: Tapper = OFF,
+) -> Resistance:
+    """What resists without regard to load, each by name."""
+    joint = model.joint
+    stretch = displacement(model.tree, joint.rest, q)
+    return Resistance(
+        scope.tap("joint.tau_spring", -joint.stiffness * stretch),
+        scope.tap("joint.tau_damping", -joint.damping * qd),
+        scope.tap("joint.tau_limit", limit(joint, q_dof, qd)),
+    )
+
+
+def with_friction(
+    joint: Joints,
+    r: Resistance,
     qd: Float[Array, " nv"],
     load: Load | None = None,
     *,
     scope: Tapper = OFF,
 ) -> Float[Array, " nv"]:
-    """Sum of spring, damping, friction and limit forces on the degrees of freedom, each by name.
-
-    load: where friction depends on it; the joint's own spring and limits are added to it here.
-    """
-    joint = model.joint
-    stretch = displacement(model.tree, joint.rest, q)
-    spring = scope.tap("joint.tau_spring", -joint.stiffness * stretch)
-    damping = scope.tap("joint.tau_damping", -joint.damping * qd)
-    stops = scope.tap("joint.tau_limit", limit(joint, q_dof, qd))
+    """Sum of passive forces; load: where friction depends on it, without spring and limits."""
     if load is not None:
-        load = load._replace(external=load.external + spring + stops)
+        load = load._replace(external=load.external + r.spring + r.limit)
     dry = scope.tap("joint.tau_friction", friction(joint, qd, load))
-    return scope.tap("joint.tau_passive", spring + damping + dry + stops)
+    return scope.tap("joint.tau_passive", r.spring + r.damping + dry + r.limit)
 
 
 def passive_forces(
@@ -86,4 +105,5 @@ def passive_forces(
     Friction is that of joints without load.
     """
     model = prepare(model).model
-    return passive_terms(model, q, *displacements(model, q, qd))
+    q_dof, qd = displacements(model, q, qd)
+    return with_friction(model.joint, resistance(model, q, q_dof, qd), qd)

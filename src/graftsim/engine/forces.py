@@ -14,7 +14,7 @@ from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import world_transforms
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
-from graftsim.dynamics.passive import displacements, passive_terms
+from graftsim.dynamics.passive import displacements, resistance, with_friction
 from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
 from graftsim.model.state import State
@@ -63,6 +63,7 @@ def acceleration(
     v = scope.tap("link.velocity", link_velocity(m.tree, motion))
     model, actuator = m.model, m.model.actuator
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
+    resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
 
     def drive() -> tuple[Stretched, Driven]:
         tendons = tendon_forces(model.tendon, q_dof, qd_dof, scope=scope)
@@ -81,10 +82,10 @@ def acceleration(
         f_ext = touch()
         bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
         load = Load(driven.tau, tendons.tau - bias)
-        passive = passive_terms(model, q, q_dof, qd_dof, load, scope=scope)
+        passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
         tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)
     else:
-        passive = passive_terms(model, q, q_dof, qd_dof, scope=scope)
+        passive = with_friction(model.joint, resisting, qd_dof, scope=scope)
         tendons, driven = drive()
         if model.tendon.names:
             passive = passive + tendons.tau
