@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +18,7 @@ class Status(StrEnum):
     """Is a parameter known by the data?"""
 
     IDENTIFIED = "identified"
+    CONDITIONAL = "conditional"
     WEAK = "weak"
     NOT_IDENTIFIABLE = "not identifiable"
     FROM_PRIOR = "from its prior"
@@ -152,6 +154,39 @@ def recordings_differ(name: str, between: float, unit: str, p: float) -> str:
         f"{name} differs between recordings, by ±{between:.2g} {unit} (one standard deviation; "
         f"chance alone: p = {p:.1g}). Its interval is that of their mean."
     )
+
+
+class Doubt(Protocol):
+    """Of a number that was not free: how wrong it may be, how well the data would know it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def size(self) -> float: ...
+    @property
+    def std(self) -> float: ...
+
+
+def conditional(names: Sequence[str], quantity: str, doubts: Sequence[Doubt]) -> str:
+    """Of parameters that numbers of a quantity, which were not free, could move."""
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    sizes = _range([d.size for d in doubts])
+    which = doubts[0].name if len(doubts) == 1 else f"{quantity} of {len(doubts)} actuators"
+    unit, known = doubts[0].unit, [d.std for d in doubts if d.std < d.size]
+    if len(known) == len(doubts):
+        advice = f"Free it: these data know it to ±{_range(known)} {unit}."
+    elif known:
+        advice = f"Of {len(known)} these data know it, to ±{_range(known)} {unit}: free it there."
+    else:
+        advice = "These data do not know it: measure it, or record what tells it."
+    return f"{shown} depend on {which}, not free and perhaps {sizes} {unit} off. {advice}"
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.2g}", f"{max(values):.2g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def impossible_body(why: object, inertial: str, inertia: str) -> str:

@@ -343,6 +343,7 @@ def warnings(
     law = problem.setup.simulator.contact
     if judged.step_error > STEP_ERROR:
         said.append(words.coarse_step(judged.step_error, law is not None and law.impulsive))
+    said += _conditions(known)
     said += _impossible(fitted)
     for row in rows:
         if row.status == Status.ON_BOUND:
@@ -370,6 +371,20 @@ def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
         for row, p, differ in zip(free, spread.p, disagree(spread), strict=True)
         if differ
     ]
+
+
+def _conditions(known: Certainty) -> list[str]:
+    """Of each withheld quantity, which parameters depend on it."""
+    by_name = {w.name: w for w in known.withheld}
+    touched: dict[str, list[str]] = {}
+    for row in known.rows:
+        if row.trades_with:
+            touched.setdefault(row.trades_with.split("[")[0], []).append(row.name)
+    said = []
+    for quantity, names in touched.items():
+        own = {r.trades_with for r in known.rows if r.name in names}
+        said.append(words.conditional(names, quantity, [by_name[name] for name in sorted(own)]))
+    return said
 
 
 def _impossible(model: Model) -> list[str]:

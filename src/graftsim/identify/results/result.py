@@ -34,6 +34,29 @@ class ParameterRow:
     high: float
     status: Status = Status.IDENTIFIED
     between: float = float("nan")
+    # Where a number that was not free could move this one: which, and the deviation then.
+    trades_with: str = ""
+    std_if_freed: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """A number of an actuator that was not free.
+
+    size: how wrong it may be, in its unit. std: how well the data would know it, infinite if not at
+    all. asked: where they would like it, as a change of its value; gain: by which half the weighted
+    sum of squares would fall. moves: by how much each parameter moves for what is unknown of it.
+    worst: the largest of them, in deviations of that parameter.
+    """
+
+    name: str
+    unit: str
+    size: float
+    std: float
+    asked: float
+    gain: float
+    moves: dict[str, float]
+    worst: float
 
 
 @dataclass(frozen=True)
@@ -215,6 +238,8 @@ class Result:
     # What the residuals say of the model.
     lack: LackOfFit | None = None
     profiles: tuple[Profile, ...] = ()
+    # Numbers of actuators that were not free, and what freeing them would do.
+    withheld: tuple[Withheld, ...] = ()
     landscape: Landscape | None = None
     # Parameters of each replica [n, p] of a bootstrap, as `parameters`; empty without one.
     replicas: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
@@ -269,6 +294,7 @@ class Result:
             if self.lack is None
             else plain(self.lack) | {"text": self.lack.text},
             "profiles": [plain(q) for q in self.profiles],
+            "withheld": [plain(w) for w in self.withheld],
             "landscape": plain(self.landscape) if self.landscape else None,
             "covariance": self.covariance.tolist(),
             "warnings": list(self.warnings),
