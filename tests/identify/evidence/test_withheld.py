@@ -21,15 +21,15 @@ def servo(delay=None, **numbers):
     return gs.Simulator(builder.build(), DT, substeps=4, integrator=gs.ImplicitDamping())
 
 
-def log(command, delay, seed=0, name="log"):
+def log(command, delay, noise=NOISE):
     """Angles with noise under commands at every step."""
     truth = servo(delay)
     run = truth.rollout(truth.initial_state(), command[:, None])
-    q = np.asarray(run.q[:, 0]) + NOISE * np.random.default_rng(seed).normal(size=len(run.q))
+    q = np.asarray(run.q[:, 0]) + noise * np.random.default_rng(0).normal(size=len(run.q))
     return gs.recording_from_arrays(
         {"time": np.asarray(run.time), "q": q, "u": np.append(command, command[-1])},
         {"joint.q[arm]": "q", "control[arm]": "u"},
-        name=name, time="time",
+        name="log", time="time",
     )  # fmt: skip
 
 
@@ -75,9 +75,9 @@ def test_what_was_withheld_is_named():
 def test_a_log_that_does_not_tell_the_delay():
     """One slow sine: the direction of delay, damping and armature is named, the rest is known."""
     t = DT * np.arange(1500)
-    recording = log(0.02 * np.sin(2 * np.pi * 0.3 * t), 0.006)
+    recording = log(0.02 * np.sin(2 * np.pi * 0.3 * t), 0.006, noise=2.5e-3)
     free = {**FREE, "actuator.delay[*]": gs.Bounds(0, 0.02)}
-    result = gs.fit(gs.Problem(servo(), recording, free, noise={"joint.q[arm]": NOISE}))
+    result = gs.fit(gs.Problem(servo(), recording, free, noise={"joint.q[arm]": 2.5e-3}))
     assert any("actuator.delay[arm]" in w.weights for w in result.weak)
     assert all(r.status != Status.IDENTIFIED for r in result.parameters if "delay" in r.name)
 

@@ -7,7 +7,8 @@ plausible size s. With S the curvature of the cost after initial states and free
 
     dtheta/dphi = -S_tt^-1 S_tp,     S_pp' = S_pp - S_pt S_tt^-1 S_tp,
 
-freeing phi moves theta by dtheta/dphi times what is then unknown of phi: 1/(S_pp' + 1/s^2).
+freeing phi moves theta by dtheta/dphi times what is unknown of phi, of variance 1/(S_pp' + 1/s^2),
+and times what the data ask for, -g_p / S_pp', if that is clear.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ WINDOWS = 24
 # A number is conditional if what is withheld could move it by so many of its standard deviations
 # and by this share of its size.
 MOVED, SHARE = 2.0, 0.05
+# What the data ask for counts from a fall of the cost of so much on, up to so many plausible sizes.
+CLEAR, FAR = 2.0, 3.0
 # How wrong a number of an actuator may be that nobody has measured.
 DELAY, ZERO, GAIN = 0.01, np.deg2rad(0.5), 0.05
 # Which numbers each kind of drive has, and whether their size is a share of the value.
@@ -122,14 +125,18 @@ def _judged(
 
     moves [p]: of the parameters of these names and deviations by it.
     """
-    changed = moves / np.sqrt(left + 1 / t.size**2)
+    asked, gain = (-slope / left, slope * slope / left / 2) if left > 0 else (0.0, 0.0)
+    unknown = 1 / np.sqrt(left + 1 / t.size**2)
+    # Where the data ask for another value, that is how far it may be off.
+    off = np.hypot(unknown, np.clip(asked, -FAR * t.size, FAR * t.size) if gain > CLEAR else 0.0)
+    changed = moves * off
     return Withheld(
         t.name,
         PARAMETERS[t.name.split("[")[0]].unit.split(" | ")[0],
         t.size,
         std=float(1 / np.sqrt(left)) if left > 0 else float("inf"),
-        asked=float(-slope / left) if left > 0 else 0.0,
-        gain=float(slope * slope / left / 2) if left > 0 else 0.0,
+        asked=float(asked),
+        gain=float(gain),
         moves=dict(zip(names, changed.tolist(), strict=True)),
         worst=float(np.max(np.abs(changed) / std)),
     )

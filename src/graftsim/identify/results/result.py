@@ -45,7 +45,7 @@ class Withheld:
 
     size: how wrong it may be, in its unit. std: how well the data would know it, infinite if not at
     all. asked: where they would like it, as a change of its value; gain: by which half the weighted
-    sum of squares would fall. moves: by how much each parameter moves for what is unknown of it.
+    sum of squares would fall. moves: by how much each parameter may move if it is freed.
     worst: the largest of them, in deviations of that parameter.
     """
 
