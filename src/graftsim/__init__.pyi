@@ -90,6 +90,23 @@ from .identify.experiment.excite import (
     FourierSearch as FourierSearch,
     excite as excite,
 )
+from .identify.inverse.inverse_fit import (
+    inverse_fit as inverse_fit,
+)
+from .identify.inverse.result import (
+    InverseFit as InverseFit,
+)
+from .identify.inverse.signals import (
+    Cutoff as Cutoff,
+)
+from .identify.inverse.terms import (
+    FORCE_TERMS as FORCE_TERMS,
+    ForceTerm as ForceTerm,
+    SpringTerm as SpringTerm,
+)
+from .identify.inverse.transmission import (
+    LinearTransmission as LinearTransmission,
+)
 from .identify.pool.pool import (
     Pool as Pool,
 )

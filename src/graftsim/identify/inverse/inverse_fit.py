@@ -1,0 +1,254 @@
+"""Identification by inverse dynamics: one linear regression instead of simulated windows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from graftsim.engine.simulator import Simulator
+from graftsim.errors import GraftsimWarning, ProblemError
+from graftsim.identify import words
+from graftsim.identify.inverse.base import BaseParameters, base_parameters
+from graftsim.identify.inverse.consistent import Prior, consistent
+from graftsim.identify.inverse.regression import Piece, Regression, regress
+from graftsim.identify.inverse.result import (
+    BaseRow,
+    ForceError,
+    InverseFit,
+    NumberRow,
+    rms,
+    worst_ratio,
+)
+from graftsim.identify.inverse.signals import (
+    Cutoff,
+    Filtering,
+    checked,
+    choose_filter,
+    parallel,
+    samples,
+)
+from graftsim.identify.inverse.terms import FORCE_TERMS, ForceTerm, Motion, Regressor, regressor
+from graftsim.identify.inverse.transmission import LinearTransmission
+from graftsim.identify.problem.loss import Loss, choose_loss
+from graftsim.identify.problem.measurements import held_out, several
+from graftsim.identify.results.information import WEAK, interval
+from graftsim.identify.results.verdicts import NOTHING
+from graftsim.identify.words import Status
+from graftsim.model.model import Model
+from graftsim.recordings.recording import Recording
+from graftsim.selectors import row_name
+
+BY_RULE = Cutoff()
+# A held-out error so many times that of the fitted samples is warned of.
+CARRIES = 1.5
+
+
+class Stretch(NamedTuple):
+    """A piece after all filters: columns X [n, nv, p] of all numbers, forces y [n, nv]."""
+
+    X: np.ndarray
+    y: np.ndarray
+    interval: float
+
+
+def inverse_fit(
+    simulator: Simulator | Model,
+    recordings: Recording | Sequence[Recording],
+    *,
+    terms: Sequence[ForceTerm] = FORCE_TERMS,
+    transmission: LinearTransmission | None = None,
+    cutoff: Cutoff = BY_RULE,
+    loss: str | Loss = "huber",
+    holdout: float | Recording | Sequence[Recording] = 0.25,
+    prior: float = 1.0,
+) -> InverseFit:
+    """Inertias and friction from positions and forces of all joints: no simulation, no start.
+
+    simulator: or a model: the file's numbers are the prior of what the forces do not tell, and its
+    `joint.friction_velocity` smooths the sign of friction. recordings: channels `joint.q` and
+    `joint.tau` of every degree of freedom (rad, N m); `joint.qd` is used where it is.
+    terms: what forces are made of (`gs.FORCE_TERMS`). transmission: motors that move several
+    joints. cutoff: of the filters, by a rule unless given (`Cutoff`). loss: of whitened residuals,
+    as of a `Problem`. holdout: share of each recording at its end, or recordings, for judgement.
+    prior: weight of the distance from the file's links (`consistent`); 0 is refused.
+
+    Raises ProblemError: a joint that is not an angle or a length, a missing channel, too few
+    samples, float32. Warns GraftsimWarning: what is assumed or may not carry over.
+    """
+    began = time.perf_counter()
+    model = simulator.model if isinstance(simulator, Simulator) else simulator
+    _check(model, transmission, prior)
+    criterion = choose_loss(loss)
+    given = several(recordings)
+    train, held = held_out(given, holdout) if isinstance(holdout, float | int) else (given, ())
+    if not isinstance(holdout, float | int):
+        held = several(holdout)
+    checked(model, (*train, *held))
+    filtering = choose_filter(model, train, cutoff)
+    fitted = stretches(model, train, filtering, terms, transmission)
+    judged = stretches(model, held, filtering, terms, transmission) if held else ()
+    layout = fitted[1]
+    base = base_parameters(model, terms, transmission)
+    channels = [row_name("joint.tau", d) for d in model.tree.dofs]
+    pieces = [Piece(base.columns(s.X), s.y, s.interval) for s in fitted[0]]
+    found = regress(pieces, criterion, channels)
+    numbers = consistent(base.B, found.beta, found.info.covariance, _prior(layout), prior)
+    errors = _errors(
+        model, channels, fitted[0], judged[0] if judged else (), layout, base, found, numbers
+    )
+    warned = _warnings(errors)
+    for sentence in warned:
+        warnings.warn(sentence, GraftsimWarning, stacklevel=2)
+    return InverseFit(
+        base=_rows(base, layout, found, numbers),
+        numbers=tuple(
+            NumberRow(n, u, float(a), float(b))
+            for n, u, a, b in zip(layout.names, layout.units, layout.start, numbers, strict=True)
+        ),
+        errors=errors,
+        covariance=found.info.covariance,
+        combinations=base,
+        filtering=filtering,
+        samples=sum(len(p.y) for p in pieces),
+        method=found.info.method,
+        lack=found.info.lack,
+        set_aside=found.set_aside,
+        warnings=warned,
+        notes=_notes(layout, measured(model, train)),
+        start=model,
+        model=layout.model(model, numbers),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _check(model: Model, transmission: LinearTransmission | None, prior: float) -> None:
+    if model.link.mass.dtype != np.float64:
+        raise ProblemError(
+            "Inverse dynamics decides what is a combination of what to nine digits, and this model "
+            "is in float32. Set JAX_ENABLE_X64=1, or jax.config.update('jax_enable_x64', True) "
+            "before the model is loaded."
+        )
+    if not 0 < prior < np.inf:
+        raise ProblemError(
+            f"prior={prior}: a positive weight is expected; what the forces do not tell of a link "
+            "comes from its file."
+        )
+    if transmission is not None:
+        transmission.check(model)
+
+
+def measured(model: Model, recordings: Sequence[Recording]) -> bool:
+    """Do all recordings have the velocity of every joint?"""
+    names = [row_name("joint.qd", d) for d in model.tree.dofs]
+    return all(n in r for r in recordings for n in names)
+
+
+def stretches(
+    model: Model,
+    recordings: Sequence[Recording],
+    filtering: Filtering,
+    terms: Sequence[ForceTerm],
+    transmission: LinearTransmission | None,
+) -> tuple[tuple[Stretch, ...], Regressor]:
+    """Filtered columns and forces of recordings, and what the columns are."""
+    found, last = [], None
+    for piece in samples(model, tuple(recordings), filtering):
+        motion = Motion(model, piece.q, piece.qd, piece.qdd, transmission)
+        last = regressor(motion, tuple(terms))
+        n, nv, p = last.X.shape
+        low = parallel(piece.t, last.X.reshape(n, nv * p), filtering)
+        tau = parallel(piece.t, piece.tau, filtering)
+        step = (piece.t[-1] - piece.t[0]) / (n - 1)
+        every = max(round(0.5 / filtering.parallel / step), 1) * step
+        found.append(Stretch(low.reshape(len(low), nv, p), tau, every))
+    assert last is not None
+    return tuple(found), last
+
+
+def _prior(layout: Regressor) -> Prior:
+    """The file's numbers, with the columns of each link."""
+    first = [k for k, name in enumerate(layout.names) if name.startswith("link.mass")]
+    links = np.array([np.arange(k, k + 10) for k in first], int).reshape(-1, 10)
+    return Prior(layout.start, links, layout.positive)
+
+
+def _rows(
+    base: BaseParameters, layout: Regressor, found: Regression, numbers: np.ndarray
+) -> tuple[BaseRow, ...]:
+    std = np.sqrt(np.diag(found.info.covariance))
+    start, after = base.B @ layout.start, base.B @ numbers
+    rows = []
+    for k, (name, unit) in enumerate(zip(base.expressions(), base.units, strict=True)):
+        value, spread = float(found.beta[k]), float(std[k])
+        low, high = interval(value, spread)
+        rows.append(
+            BaseRow(
+                name,
+                unit,
+                float(start[k]),
+                value,
+                spread,
+                low,
+                high,
+                float(after[k]),
+                _status(value, spread),
+            )
+        )
+    return tuple(rows)
+
+
+def _status(value: float, std: float) -> Status:
+    """As of a fit by simulation."""
+    size = max(abs(value), 1e-300)
+    if not std <= NOTHING * size:
+        return Status.NOT_IDENTIFIABLE
+    return Status.WEAK if std > WEAK * size else Status.IDENTIFIED
+
+
+def _errors(
+    model: Model,
+    channels: Sequence[str],
+    fitted: Sequence[Stretch],
+    judged: Sequence[Stretch],
+    layout: Regressor,
+    base: BaseParameters,
+    found: Regression,
+    numbers: np.ndarray,
+) -> tuple[ForceError, ...]:
+    """Joint forces that are not explained, of each channel."""
+    columns: dict[str, np.ndarray] = {}
+    for which, group in (("train", fitted), ("heldout", judged)):
+        X = np.concatenate([s.X for s in group]) if group else np.zeros((0, model.nv, len(numbers)))
+        y = np.concatenate([s.y for s in group]) if group else np.zeros((0, model.nv))
+        columns[f"{which}_before"] = rms(y - X @ layout.start)
+        columns[f"{which}_base"] = rms(y - base.columns(X) @ found.beta)
+        columns[f"{which}_after"] = rms(y - X @ numbers)
+        if which == "train":
+            columns["size"] = rms(y - y.mean(0))
+    units = ["N m" if u == "rad" else "N" for u in model.tree.dof_units]
+    return tuple(
+        ForceError(channel, unit, **{k: float(v[i]) for k, v in columns.items()})
+        for i, (channel, unit) in enumerate(zip(channels, units, strict=True))
+    )
+
+
+def _warnings(errors: Sequence[ForceError]) -> tuple[str, ...]:
+    ratio = worst_ratio(errors)
+    if not ratio > CARRIES:
+        return ()
+    worst = max(errors, key=lambda e: e.heldout_base / e.train_base)
+    return (words.heldout_larger(worst.channel, ratio),)
+
+
+def _notes(layout: Regressor, velocities: bool) -> tuple[str, ...]:
+    """What was assumed, and what a model has no place for."""
+    outside = [n for n in layout.names if n.startswith(("joint.offset", "motor."))]
+    notes = ["Velocities are measured." if velocities else "Velocities are derivatives."]
+    if outside:
+        kinds = dict.fromkeys(n.split("[")[0] for n in outside)
+        notes.append(f"Not in the model, which has no place for them: {', '.join(kinds)}.")
+    return tuple(notes)
