@@ -39,8 +39,8 @@ def read(
     console: Console,
 ) -> Inputs:
     """Read robot and recordings, and say on the console what is in them."""
-    model = load_model(robot, simulation.base, simulation.repair_inertia, touch)
     start = dict(tables.get("start", {})) | assignments(simulation.start, "--start")
+    model = load_model(robot, simulation.base, simulation.repair_inertia, touch, start)
     model = setup.set_values(model, start)
     columns = setup.columns_from(data.columns, tables.get("columns"))
     recordings = read_recordings(logs, columns, missing=data.missing)

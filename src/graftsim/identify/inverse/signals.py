@@ -23,7 +23,7 @@ from jaxtyping import Float
 from graftsim.errors import ProblemError
 from graftsim.model.model import Model
 from graftsim.recordings.filters import Butterworth, filtered
-from graftsim.recordings.recording import Channel, Recording
+from graftsim.recordings.recording import GAP_FACTOR, Channel, Recording
 from graftsim.selectors import row_name
 
 # Share of the power above the bandwidth, cut-off over bandwidth, and the order of all filters.
@@ -32,6 +32,9 @@ LEFT, FACTOR, ORDER = 1e-4, 10.0, 4
 ABOVE_FLOOR = 4.0
 # Samples on which columns are computed, per period of the cut-off of positions.
 PER_PERIOD = 8
+# Pauses that are bridged: of so many samples for a spectrum, of that share of the period at the
+# cut-off of positions for samples. What passes the filter cannot change within it.
+BRIDGED, BRIDGED_SHARE = 50.0, 0.125
 # Periods of the parallel filter at each end of a piece that its start and end spoil.
 SPOILT = 1.0
 
@@ -144,7 +147,7 @@ def _spectrum(channel: Channel) -> tuple[float, float]:
     """Bandwidth of a position (Hz), and the frequency where its spectrum meets its floor."""
     from scipy.signal import welch  # slow to import, needed only here
 
-    piece = max(channel.segments(), key=lambda s: s.stop - s.start)
+    piece = max(channel.segments(BRIDGED), key=lambda s: s.stop - s.start)
     t, x = channel.time[piece], channel.values[piece, 0]
     n = len(t)
     rate = (n - 1) / (t[-1] - t[0]) if n > 1 else 0.0
@@ -191,12 +194,13 @@ def _of_recording(model: Model, recording: Recording, filtering: Filtering) -> l
     start, end = used.overlap
     first = used[names["q"][0]]
     found = []
-    for piece in first.segments():
+    pause = BRIDGED_SHARE / filtering.position
+    for piece in first.segments(_factor(first, pause)):
         lo, hi = max(start, first.time[piece][0]), min(end, first.time[piece][-1])
         if hi - lo < 4 / filtering.parallel:
             continue
         part = used.trim(lo, hi)
-        if any(len(c.segments()) > 1 for c in part.channels.values()):
+        if any(len(c.segments(_factor(c, pause))) > 1 for c in part.channels.values()):
             continue
         n = int((hi - lo) * PER_PERIOD * filtering.position) + 1
         t = np.linspace(lo, hi, min(n, len(first.time[piece])))
@@ -211,6 +215,11 @@ def _of_recording(model: Model, recording: Recording, filtering: Filtering) -> l
         columns = [np.stack(x, 1) for x in ([x[0] for x in q], qd, qdd, tau)]
         found.append(Samples(recording.name, t, *columns))
     return found
+
+
+def _factor(channel: Channel, pause: float) -> float:
+    """Median intervals that a pause (s) is, not less than what is no gap anyway."""
+    return max(GAP_FACTOR, pause / channel.interval)
 
 
 def _smooth(channel: Channel, cutoff: float, t: np.ndarray) -> tuple[np.ndarray, ...]:
