@@ -14,7 +14,6 @@ The rule, unless a cut-off is given (Gautier 1997; Swevers, Verdonck & De Schutt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -145,7 +144,7 @@ def choose_filter(model: Model, recordings: tuple[Recording, ...], given: Cutoff
 
 def _spectrum(channel: Channel) -> tuple[float, float]:
     """Bandwidth of a position (Hz), and the frequency where its spectrum meets its floor."""
-    from scipy.signal import welch  # slow to import, needed only here
+    from scipy.signal import periodogram  # slow to import, needed only here
 
     piece = max(channel.segments(BRIDGED), key=lambda s: s.stop - s.start)
     t, x = channel.time[piece], channel.values[piece, 0]
@@ -154,15 +153,14 @@ def _spectrum(channel: Channel) -> tuple[float, float]:
     if n < 64 or np.ptp(x) == 0:
         return 0.0, rate / 2
     even = np.interp(np.linspace(t[0], t[-1], n), t, x)
-    f, power = welch(even, rate, nperseg=min(n, max(n // 2, 256)), detrend="linear")
+    f, power = periodogram(even, rate, "hann", detrend="linear")
     floor = float(np.median(power[f > 0.8 * f[-1]]))
     above = np.cumsum(power[::-1])[::-1]
     band = float(f[int(np.argmax(above <= LEFT * above[0]))])
-    # Medians over a quarter of an octave, so that no single line decides.
-    edges = f[1] * 2 ** np.arange(0, np.log2(f[-1] / f[1]), 0.25)
-    for low, high in pairwise(edges):
-        inside = power[(f >= low) & (f < high)]
-        if low > band and len(inside) and np.median(inside) < ABOVE_FLOOR * floor:
+    # Medians over an octave, so that no single line decides.
+    for low in f[1] * 2 ** np.arange(0, np.log2(f[-1] / f[1]), 0.25):
+        inside = power[(f >= low) & (f < 2 * low)]
+        if low > band and np.median(inside) < ABOVE_FLOOR * floor:
             return band, float(low)
     return band, float(f[-1])
 
