@@ -90,8 +90,15 @@ from .identify.experiment.excite import (
     FourierSearch as FourierSearch,
     excite as excite,
 )
+from .identify.inverse.gains import (
+    motor_gains as motor_gains,
+)
 from .identify.inverse.inverse_fit import (
     inverse_fit as inverse_fit,
+)
+from .identify.inverse.payload import (
+    Payload as Payload,
+    payload_fit as payload_fit,
 )
 from .identify.inverse.result import (
     InverseFit as InverseFit,

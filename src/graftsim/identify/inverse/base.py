@@ -54,6 +54,12 @@ class BaseParameters(NamedTuple):
             found.append(text)
         return tuple(found)
 
+    def spread(self, beta: Float[np.ndarray, " b"]) -> Float[np.ndarray, " p"]:
+        """Numbers phi [p] with these base parameters: those that lead, the others zero."""
+        phi = np.zeros(len(self.names))
+        phi[self.independent] = beta
+        return phi
+
     def columns(self, X: Float[np.ndarray, "*n p"]) -> Float[np.ndarray, "*n b"]:
         """Columns of the base parameters, of a regressor."""
         return X[..., self.independent]

@@ -35,9 +35,8 @@ from graftsim.identify.inverse.terms import FORCE_TERMS, ForceTerm, Motion, Regr
 from graftsim.identify.inverse.transmission import LinearTransmission
 from graftsim.identify.problem.loss import Loss, choose_loss
 from graftsim.identify.problem.measurements import held_out, several
-from graftsim.identify.results.information import WEAK, interval
-from graftsim.identify.results.verdicts import NOTHING
-from graftsim.identify.words import Status
+from graftsim.identify.results.information import interval
+from graftsim.identify.results.verdicts import status_of
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import row_name
@@ -81,24 +80,31 @@ def inverse_fit(
     """
     began = time.perf_counter()
     model = simulator.model if isinstance(simulator, Simulator) else simulator
-    _check(model, transmission, prior)
+    check_model(model, transmission)
+    if not 0 < prior < np.inf:
+        raise ProblemError(
+            f"prior={prior}: a positive weight is expected; what the forces do not tell of a link "
+            "comes from its file."
+        )
     criterion = choose_loss(loss)
-    given = several(recordings)
-    train, held = held_out(given, holdout) if isinstance(holdout, float | int) else (given, ())
-    if not isinstance(holdout, float | int):
-        held = several(holdout)
+    train, held = _split(several(recordings), holdout)
     checked(model, (*train, *held))
     filtering = choose_filter(model, train, cutoff)
-    fitted = stretches(model, train, filtering, terms, transmission)
-    judged = stretches(model, held, filtering, terms, transmission) if held else ()
-    layout = fitted[1]
+    fitted, layout = stretches(model, train, filtering, terms, transmission)
+    judged = stretches(model, held, filtering, terms, transmission)[0] if held else ()
     base = base_parameters(model, terms, transmission)
     channels = [row_name("joint.tau", d) for d in model.tree.dofs]
-    pieces = [Piece(base.columns(s.X), s.y, s.interval) for s in fitted[0]]
+    pieces = [Piece(base.columns(s.X), s.y, s.interval) for s in fitted]
     found = regress(pieces, criterion, channels)
     numbers = consistent(base.B, found.beta, found.info.covariance, _prior(layout), prior)
-    errors = _errors(
-        model, channels, fitted[0], judged[0] if judged else (), layout, base, found, numbers
+    errors = tuple(
+        ForceError(name, "N m" if unit == "rad" else "N", *row)
+        for name, unit, row in zip(
+            channels,
+            model.tree.dof_units,
+            _errors(fitted, judged, [layout.start, base.spread(found.beta), numbers]),
+            strict=True,
+        )
     )
     warned = _warnings(errors)
     for sentence in warned:
@@ -125,17 +131,22 @@ def inverse_fit(
     )
 
 
-def _check(model: Model, transmission: LinearTransmission | None, prior: float) -> None:
+def _split(
+    given: tuple[Recording, ...], holdout: float | Recording | Sequence[Recording]
+) -> tuple[tuple[Recording, ...], tuple[Recording, ...]]:
+    """Recordings to fit and to judge by."""
+    if isinstance(holdout, float | int):
+        return held_out(given, float(holdout))
+    return given, several(holdout)
+
+
+def check_model(model: Model, transmission: LinearTransmission | None) -> None:
+    """Raises ProblemError: a model in float32, a transmission of another mechanism."""
     if model.link.mass.dtype != np.float64:
         raise ProblemError(
             "Inverse dynamics decides what is a combination of what to nine digits, and this model "
             "is in float32. Set JAX_ENABLE_X64=1, or jax.config.update('jax_enable_x64', True) "
             "before the model is loaded."
-        )
-    if not 0 < prior < np.inf:
-        raise ProblemError(
-            f"prior={prior}: a positive weight is expected; what the forces do not tell of a link "
-            "comes from its file."
         )
     if transmission is not None:
         transmission.check(model)
@@ -195,45 +206,22 @@ def _rows(
                 low,
                 high,
                 float(after[k]),
-                _status(value, spread),
+                status_of(value, spread),
             )
         )
     return tuple(rows)
 
 
-def _status(value: float, std: float) -> Status:
-    """As of a fit by simulation."""
-    size = max(abs(value), 1e-300)
-    if not std <= NOTHING * size:
-        return Status.NOT_IDENTIFIABLE
-    return Status.WEAK if std > WEAK * size else Status.IDENTIFIED
-
-
 def _errors(
-    model: Model,
-    channels: Sequence[str],
-    fitted: Sequence[Stretch],
-    judged: Sequence[Stretch],
-    layout: Regressor,
-    base: BaseParameters,
-    found: Regression,
-    numbers: np.ndarray,
-) -> tuple[ForceError, ...]:
-    """Joint forces that are not explained, of each channel."""
-    columns: dict[str, np.ndarray] = {}
-    for which, group in (("train", fitted), ("heldout", judged)):
-        X = np.concatenate([s.X for s in group]) if group else np.zeros((0, model.nv, len(numbers)))
-        y = np.concatenate([s.y for s in group]) if group else np.zeros((0, model.nv))
-        columns[f"{which}_before"] = rms(y - X @ layout.start)
-        columns[f"{which}_base"] = rms(y - base.columns(X) @ found.beta)
-        columns[f"{which}_after"] = rms(y - X @ numbers)
-        if which == "train":
-            columns["size"] = rms(y - y.mean(0))
-    units = ["N m" if u == "rad" else "N" for u in model.tree.dof_units]
-    return tuple(
-        ForceError(channel, unit, **{k: float(v[i]) for k, v in columns.items()})
-        for i, (channel, unit) in enumerate(zip(channels, units, strict=True))
-    )
+    fitted: Sequence[Stretch], judged: Sequence[Stretch], numbers: Sequence[np.ndarray]
+) -> list[list[float]]:
+    """Of each joint: size of its force, and what some numbers leave of it, fitted and held out."""
+    rows = [rms(np.concatenate([s.y for s in fitted]), centred=True)]
+    for group in (fitted, judged):
+        for z in numbers:
+            left = [s.y - s.X @ z for s in group]
+            rows.append(rms(np.concatenate(left)) if left else np.full(len(rows[0]), np.nan))
+    return np.array(rows).T.tolist()
 
 
 def _warnings(errors: Sequence[ForceError]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from graftsim.identify.results.information import Information, information
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.optim.bounded import Bounded
 
-ITERATIONS, TOLERANCE = 50, 1e-8
+ITERATIONS, TOLERANCE = 50, 1e-6
 # Windows in which the residuals' memory is judged (s), as those of a fit by simulation.
 WINDOW = 0.5
 # What is left at a joint deserves a scale: at least this share of its force.

@@ -31,33 +31,44 @@ def moment_names(link: str) -> tuple[str, ...]:
     return tuple(f"{row_name(k, link)}{p}" for k, p in zip(_KIND, PARTS, strict=True))
 
 
+def ten_numbers(
+    mass: Float[np.ndarray, "*k"],
+    com: Float[np.ndarray, "*k 3"],
+    inertia: Float[np.ndarray, "*k 6"],
+) -> Float[np.ndarray, "*k 10"]:
+    """Mass (kg), first moments (kg m), inertia about the origin (kg m^2), of that about com (m)."""
+    m = np.asarray(mass)[..., None]
+    return np.concatenate([m, m * com, inertia + m * _shift(com)], -1)
+
+
+def body_of(ten: Float[np.ndarray, "*k 10"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mass, centre of mass and inertia about it: the inverse of `ten_numbers`, for a mass not 0."""
+    mass, com = ten[..., 0], ten[..., 1:4] / ten[..., :1]
+    return mass, com, ten[..., 4:] - mass[..., None] * _shift(com)
+
+
+def _shift(com: np.ndarray) -> Float[np.ndarray, "*k 6"]:
+    """c.c 1 - c c^T as xx yy zz xy xz yz: from the centre of mass to the origin, per kg."""
+    x, y, z = np.moveaxis(com, -1, 0)
+    rows = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z)
+    return np.stack(rows, -1)
+
+
 def moments_of(model: Model) -> Float[np.ndarray, "nl 10"]:
     """The ten numbers of each link of a model: kg, kg m, kg m^2 about the link's origin."""
-    mass, com, six = (np.asarray(x) for x in (model.link.mass, model.link.com, model.link.inertia))
-    return np.concatenate([mass[:, None], mass[:, None] * com, six + _shift(mass, com)], 1)
+    link = model.link
+    return ten_numbers(*(np.asarray(x) for x in (link.mass, link.com, link.inertia)))
 
 
 def with_moments(model: Model, rows: np.ndarray, phi: Float[np.ndarray, "k 10"]) -> Model:
     """The model with the ten numbers of some links, all with mass, given anew."""
-    mass, com = phi[:, 0], phi[:, 1:4] / phi[:, :1]
     link, dtype = model.link, model.link.mass.dtype
     new = []
-    for old, value in (
-        (link.mass, mass),
-        (link.com, com),
-        (link.inertia, phi[:, 4:] - _shift(mass, com)),
-    ):
+    for old, value in zip((link.mass, link.com, link.inertia), body_of(phi), strict=True):
         whole = np.array(old)
         whole[rows] = value
         new.append(jnp.asarray(whole, dtype))
     return eqx.tree_at(lambda m: (m.link.mass, m.link.com, m.link.inertia), model, tuple(new))
-
-
-def _shift(mass: np.ndarray, com: np.ndarray) -> Float[np.ndarray, "k 6"]:
-    """m (c.c 1 - c c^T) as xx yy zz xy xz yz: from the centre of mass to the origin."""
-    x, y, z = com.T
-    rows = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z)
-    return mass[:, None] * np.stack(rows, 1)
 
 
 def inertial_regressor(

@@ -47,6 +47,19 @@ class NumberRow:
 
 
 @dataclass(frozen=True)
+class GainRow:
+    """Joint force per unit of an effort, with a 95 % interval `low` to `high`."""
+
+    name: str
+    unit: str
+    value: float
+    std: float
+    low: float
+    high: float
+    status: Status
+
+
+@dataclass(frozen=True)
 class ForceError:
     """Root-mean-square joint force that is not explained, in the filter's band: of the file's
     model, by least squares of the base parameters, by the consistent model. `size`: of the force
@@ -160,9 +173,10 @@ def _verdict(lack: LackOfFit, channels: int) -> str:
     )
 
 
-def rms(r: np.ndarray) -> np.ndarray:
-    """Root mean square [nv] of rows [n, nv]; NaN of none."""
-    return np.sqrt(np.mean(r * r, 0)) if len(r) else np.full(r.shape[1:], math.nan)
+def rms(r: np.ndarray, *, centred: bool = False) -> np.ndarray:
+    """Root mean square [nv] of rows [n, nv], or their standard deviation."""
+    r = r - r.mean(0) if centred else r
+    return np.sqrt(np.mean(r * r, 0))
 
 
 def worst_ratio(errors: Sequence[ForceError]) -> float:
