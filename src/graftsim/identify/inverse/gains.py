@@ -16,7 +16,7 @@ import numpy as np
 
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.inverse.inverse_fit import BY_RULE, check_model, stretches
-from graftsim.identify.inverse.regression import Piece, regress
+from graftsim.identify.inverse.regression import regress
 from graftsim.identify.inverse.result import GainRow
 from graftsim.identify.inverse.signals import Cutoff, checked, choose_filter
 from graftsim.identify.inverse.terms import FORCE_TERMS, ForceTerm, Inertias
@@ -66,10 +66,8 @@ def motor_gains(
         own = [s.X[:, j, ~links] for s in pieces]
         acts = np.abs(np.concatenate(own)).max(0) > 0
         parts = [
-            Piece(
-                np.concatenate([f[:, None], x[:, acts]], 1)[:, None, :],
-                s.y[:, j : j + 1],
-                s.interval,
+            s._replace(y=s.y[:, j : j + 1]).piece(
+                np.concatenate([f[:, None], x[:, acts]], 1)[:, None, :]
             )
             for s, f, x in zip(pieces, file, own, strict=True)
         ]

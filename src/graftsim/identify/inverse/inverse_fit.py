@@ -28,6 +28,8 @@ from graftsim.identify.inverse.signals import (
     Filtering,
     checked,
     choose_filter,
+    decimation,
+    independent,
     parallel,
     samples,
 )
@@ -47,11 +49,18 @@ CARRIES = 1.5
 
 
 class Stretch(NamedTuple):
-    """A piece after all filters: columns X [n, nv, p] of all numbers, forces y [n, nv]."""
+    """A piece after all filters: columns X [n, nv, p] of all numbers, forces y [n, nv], time
+    between samples (s), and the share of them that is independent.
+    """
 
     X: np.ndarray
     y: np.ndarray
     interval: float
+    share: float
+
+    def piece(self, X: np.ndarray) -> Piece:
+        """Rows for a regression on columns X [n, nv, b]."""
+        return Piece(X, self.y, self.interval, self.share)
 
 
 def inverse_fit(
@@ -94,7 +103,7 @@ def inverse_fit(
     judged = stretches(model, held, filtering, terms, transmission)[0] if held else ()
     base = base_parameters(model, terms, transmission)
     channels = [row_name("joint.tau", d) for d in model.tree.dofs]
-    pieces = [Piece(base.columns(s.X), s.y, s.interval) for s in fitted]
+    pieces = [s.piece(base.columns(s.X)) for s in fitted]
     found = regress(pieces, criterion, channels)
     numbers = consistent(base.B, found.beta, found.info.covariance, _prior(layout), prior)
     errors = tuple(
@@ -174,8 +183,9 @@ def stretches(
         low = parallel(piece.t, last.X.reshape(n, nv * p), filtering)
         tau = parallel(piece.t, piece.tau, filtering)
         step = (piece.t[-1] - piece.t[0]) / (n - 1)
-        every = max(round(0.5 / filtering.parallel / step), 1) * step
-        found.append(Stretch(low.reshape(len(low), nv, p), tau, every))
+        interval = decimation(step, filtering) * step
+        share = independent(interval, filtering)
+        found.append(Stretch(low.reshape(len(low), nv, p), tau, interval, share))
     assert last is not None
     return tuple(found), last
 
@@ -228,7 +238,7 @@ def _warnings(errors: Sequence[ForceError]) -> tuple[str, ...]:
     ratio = worst_ratio(errors)
     if not ratio > CARRIES:
         return ()
-    worst = max(errors, key=lambda e: e.heldout_base / e.train_base)
+    worst = max(errors, key=lambda e: e.heldout_after / e.train_after)
     return (words.heldout_larger(worst.channel, ratio),)
 
 

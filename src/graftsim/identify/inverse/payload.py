@@ -17,7 +17,7 @@ from graftsim.errors import ProblemError, suggest
 from graftsim.identify.inverse.base import base_parameters
 from graftsim.identify.inverse.consistent import Prior, consistent
 from graftsim.identify.inverse.inverse_fit import BY_RULE, check_model, stretches
-from graftsim.identify.inverse.regression import Piece, regress
+from graftsim.identify.inverse.regression import regress
 from graftsim.identify.inverse.regressor import (
     body_of,
     moment_names,
@@ -109,7 +109,7 @@ def payload_fit(
         own = [layout.names.index(n) for n in names]
         for s in found:
             extra.append(carries * s.X[..., own])
-            pieces.append(Piece(base.columns(s.X), s.y, s.interval))
+            pieces.append(s.piece(base.columns(s.X)))
     told = _told(np.concatenate(extra))
     if not {0, 1, 2, 3} <= set(told.tolist()):
         raise ProblemError(

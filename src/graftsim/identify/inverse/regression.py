@@ -32,11 +32,14 @@ LEAST = 1e-9
 
 
 class Piece(NamedTuple):
-    """Rows of one stretch of time: X [n, nv, b], forces y [n, nv], sample interval (s)."""
+    """Rows of one stretch of time: X [n, nv, b], forces y [n, nv], sample interval (s), and the
+    share of the samples that a filter has left independent.
+    """
 
     X: np.ndarray
     y: np.ndarray
     interval: float
+    share: float = 1.0
 
 
 class Regression(NamedTuple):
@@ -128,4 +131,5 @@ def _information(
     none = np.zeros((len(r), nv * m, 0))
     at = Linearisation(r, J, none, beta, np.zeros((len(r), 0)), bounds)
     layouts = layout_of([(name, m, 1, True) for name in channels])
-    return information(at, np.zeros(len(beta), bool), layouts)
+    info = information(at, np.zeros(len(beta), bool), layouts)
+    return info._replace(covariance=info.covariance / min(p.share for p in pieces))

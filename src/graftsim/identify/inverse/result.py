@@ -181,5 +181,5 @@ def rms(r: np.ndarray, *, centred: bool = False) -> np.ndarray:
 
 def worst_ratio(errors: Sequence[ForceError]) -> float:
     """Largest held-out error over that of training; NaN without."""
-    ratios = [e.heldout_base / e.train_base for e in errors if e.train_base > 0]
+    ratios = [e.heldout_after / e.train_after for e in errors if e.train_after > 0]
     return max(ratios, default=math.nan)

@@ -35,7 +35,7 @@ PER_PERIOD = 8
 # cut-off of positions for samples. What passes the filter cannot change within it.
 BRIDGED, BRIDGED_SHARE = 50.0, 0.125
 # Periods of the parallel filter at each end of a piece that its start and end spoil.
-SPOILT = 1.0
+SPOILT = 2.0
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _of_recording(model: Model, recording: Recording, filtering: Filtering) -> l
     pause = BRIDGED_SHARE / filtering.position
     for piece in first.segments(_factor(first, pause)):
         lo, hi = max(start, first.time[piece][0]), min(end, first.time[piece][-1])
-        if hi - lo < 4 / filtering.parallel:
+        if hi - lo < 3 * SPOILT / filtering.parallel:
             continue
         part = used.trim(lo, hi)
         if any(len(c.segments(_factor(c, pause))) > 1 for c in part.channels.values()):
@@ -241,5 +241,22 @@ def parallel(
         low = filtered(t, x, Butterworth(cutoff, ORDER), 0)
         x = x if low is None else low
     edge = min(int(np.ceil(SPOILT / cutoff / step)), (len(t) - 1) // 4)
-    every = max(int(0.5 / cutoff / step), 1)
-    return x[edge : len(t) - edge : every]
+    return x[edge : len(t) - edge : decimation(step, filtering)]
+
+
+def decimation(step: float, filtering: Filtering) -> int:
+    """Every which sample is kept of those `step` (s) apart."""
+    return max(round(0.5 / filtering.parallel / step), 1)
+
+
+def independent(interval: float, filtering: Filtering) -> float:
+    """Share of samples `interval` (s) apart that are worth an independent one.
+
+    White noise after the filter has variance 2 S B, S its density and B the filter's noise
+    bandwidth; slow columns feel S alone, so n samples are worth 2 B T. Two passes of a Butterworth
+    filter of order m have |H|^2 = (1 + (f / f_c)^2m)^-2, with the integral
+    B = f_c (1 - 1 / 2m) (pi / 2m) / sin(pi / 2m).
+    """
+    order = 2 * ORDER
+    B = filtering.parallel * (1 - 1 / order) * (np.pi / order) / np.sin(np.pi / order)
+    return min(2 * B * interval, 1.0)
