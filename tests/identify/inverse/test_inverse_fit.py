@@ -123,6 +123,17 @@ def test_a_missing_effect_is_said():
     assert fit.lack.widened > 1.05
 
 
+def test_a_negative_rotor_is_said():
+    """Forces without the rotor's share, as of a sensor behind the gear: measured below zero."""
+    behind = recording(arm(armature=0.3), extra=lambda q, qd, qdd: -0.6 * qdd)
+    with pytest.warns(gs.GraftsimWarning, match="leave Armature out of the terms"):
+        fit = gs.inverse_fit(arm(armature=0.0), behind)
+    assert fit.value("joint.armature[joint3]") < 1e-3
+    terms = [t for t in gs.FORCE_TERMS if t.name != "joint.armature"]
+    right = gs.inverse_fit(arm(), recording(arm(armature=0.0)), terms=terms)
+    assert not right.warnings
+
+
 def test_a_payload_is_found_by_difference():
     """A body put on the last link, from a run without it and one with it."""
     empty = arm()
@@ -152,7 +163,9 @@ def test_motor_gains_come_from_the_files_inertias():
         assert row.value == pytest.approx(gain, abs=4 * row.std)
         assert row.status == Status.IDENTIFIED
     (back,) = in_newtons(model, run, rows)
-    fit = gs.inverse_fit(model, back)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GraftsimWarning)
+        fit = gs.inverse_fit(model, back)
     assert fit.value("joint.friction[joint2]") == pytest.approx(0.8, abs=0.1)
 
 

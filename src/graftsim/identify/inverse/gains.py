@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.inverse.inverse_fit import BY_RULE, check_model, stretches
 from graftsim.identify.inverse.regression import regress
@@ -31,6 +32,7 @@ from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import row_name
 
 
+@one_blas_thread
 def motor_gains(
     simulator: Simulator | Model,
     recordings: Recording | Sequence[Recording],

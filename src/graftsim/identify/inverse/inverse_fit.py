@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.identify import words
@@ -38,6 +39,7 @@ from graftsim.identify.inverse.transmission import LinearTransmission
 from graftsim.identify.problem.loss import Loss, choose_loss
 from graftsim.identify.problem.measurements import held_out, several
 from graftsim.identify.results.information import interval
+from graftsim.identify.results.result import QUANTILE
 from graftsim.identify.results.verdicts import status_of
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
@@ -63,6 +65,7 @@ class Stretch(NamedTuple):
         return Piece(X, self.y, self.interval, self.share)
 
 
+@one_blas_thread
 def inverse_fit(
     simulator: Simulator | Model,
     recordings: Recording | Sequence[Recording],
@@ -115,11 +118,12 @@ def inverse_fit(
             strict=True,
         )
     )
-    warned = _warnings(errors)
+    rows = _rows(base, layout, found, numbers)
+    warned = (*_negative(rows, layout), *_warnings(errors))
     for sentence in warned:
         warnings.warn(sentence, GraftsimWarning, stacklevel=2)
     return InverseFit(
-        base=_rows(base, layout, found, numbers),
+        base=rows,
         numbers=tuple(
             NumberRow(n, u, float(a), float(b))
             for n, u, a, b in zip(layout.names, layout.units, layout.start, numbers, strict=True)
@@ -232,6 +236,17 @@ def _errors(
             left = [s.y - s.X @ z for s in group]
             rows.append(rms(np.concatenate(left)) if left else np.full(len(rows[0]), np.nan))
     return np.array(rows).T.tolist()
+
+
+def _negative(rows: Sequence[BaseRow], layout: Regressor) -> tuple[str, ...]:
+    """A sentence on numbers that are measured below zero beyond doubt, where none can be."""
+    above = {n for n, positive in zip(layout.names, layout.positive, strict=True) if positive}
+    below = [r for r in rows if r.name in above and r.high < 0]
+    if not below:
+        return ()
+    worst = min(below, key=lambda r: r.value / r.std)
+    said = f"{worst.name} = {worst.value:.3g} ± {QUANTILE * worst.std:.2g} {worst.unit}"
+    return (words.negative([r.name for r in below], said),)
 
 
 def _warnings(errors: Sequence[ForceError]) -> tuple[str, ...]:

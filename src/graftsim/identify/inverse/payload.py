@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graftsim.blas import one_blas_thread
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.inverse.base import base_parameters
@@ -75,6 +76,7 @@ class Payload:
         return with_moments(model, np.array([i]), (moments_of(model)[i] + added)[None])
 
 
+@one_blas_thread
 def payload_fit(
     simulator: Simulator | Model,
     without: Recording | Sequence[Recording],
