@@ -8,8 +8,10 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from plain_regression import Plain
 
 import graftsim as gs
 from graftsim.targets import Figures
@@ -26,7 +28,7 @@ def files_of(folder: str | Path) -> list[Path]:
     return found
 
 
-def fitted(model: gs.Model, recordings: Sequence[gs.Recording], **options) -> gs.InverseFit:
+def fitted(model: gs.Model, recordings: Sequence[gs.Recording], **options: Any) -> gs.InverseFit:
     """The fit; its warnings are printed with the figures."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GraftsimWarning)
@@ -49,6 +51,22 @@ def force_figures(figures: Figures, fit: gs.InverseFit, plain: np.ndarray) -> No
     figures.at_most("all joints, held out, consistent", ours, together(plain), "N m")
     share = [e.heldout_after / o for e, o in zip(fit.errors, plain, strict=True)]
     figures.note("joints, mean share of the plain regression's error", float(np.mean(share)))
+
+
+def quarter_figures(
+    figures: Figures, model: gs.Model, given: gs.Recording, plain: Plain, **options: Any
+) -> None:
+    """Each quarter of a recording held out in turn, the others fitted."""
+    start, end = given.overlap
+    cuts = np.linspace(start, end, 5)
+    for k in range(4):
+        before = [given.trim(None, cuts[k])] if k > 0 else []
+        after = [given.trim(cuts[k + 1], None)] if k < 3 else []
+        held = [given.trim(cuts[k], cuts[k + 1])]
+        fit = fitted(model, before + after, holdout=held, **options)
+        ours = together([e.heldout_after for e in fit.errors])
+        other = together(plain.errors(before + after, held, fit.filtering))
+        figures.at_most(f"quarter {k + 1} held out, consistent, <= plain", ours, other, "N m")
 
 
 def together(errors: Sequence[float] | np.ndarray) -> float:

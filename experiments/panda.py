@@ -21,6 +21,7 @@ from inverse_figures import (
     finish,
     fitted,
     force_figures,
+    quarter_figures,
     together,
 )
 from plain_regression import Plain
@@ -134,6 +135,7 @@ def main() -> int:
     fit = fitted(panda, train, holdout=held, terms=terms)
     figures = Figures("Franka Panda", seed=arguments.seed, json_path=arguments.json)
     force_figures(figures, fit, Plain(panda).errors(train, held, fit.filtering))
+    quarter_figures(figures, panda, given[0], Plain(panda), terms=terms)
     figures.note("all joints, held out, published", published_error(panda, held, fit), "N m")
     base_figures(figures, fit)
     for i, amplitude in enumerate(FRICTION[0]):

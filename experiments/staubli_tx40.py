@@ -13,7 +13,15 @@ from pathlib import Path
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 import numpy as np
-from inverse_figures import base_figures, body_figures, files_of, finish, fitted, force_figures
+from inverse_figures import (
+    base_figures,
+    body_figures,
+    files_of,
+    finish,
+    fitted,
+    force_figures,
+    quarter_figures,
+)
 from plain_regression import Plain
 
 import graftsim as gs
@@ -59,14 +67,16 @@ def read(model: gs.Model, path: Path) -> gs.Recording:
 
 def friction_figures(figures: Figures, fit: gs.InverseFit) -> None:
     """Joint by joint, beside what is published."""
-    for quantity, published in PUBLISHED.items():
-        for dof, value in zip(DOFS, published, strict=True):
-            name = f"{quantity}[{dof}]"
-            figures.note(name, fit.value(name))
-            figures.note(f"{name}, published", value)
-    for quantity, value in COUPLED.items():
-        figures.note(f"{quantity}[motor_6]", fit.value(f"{quantity}[motor_6]"))
-        figures.note(f"{quantity}[motor_6], published", value)
+    published = {
+        f"{quantity}[{dof}]": value
+        for quantity, values in PUBLISHED.items()
+        for dof, value in zip(DOFS, values, strict=True)
+    }
+    published |= {f"{quantity}[motor_6]": value for quantity, value in COUPLED.items()}
+    for row in fit.numbers:
+        if row.name in published:
+            figures.note(row.name, row.value, row.unit)
+            figures.note(f"{row.name}, published", published[row.name], row.unit)
 
 
 def main() -> int:
@@ -88,6 +98,7 @@ def main() -> int:
     plain = Plain(model, tuple(transmission().speeds), rotor=True)
     force_figures(figures, fit, plain.errors(train, held, fit.filtering))
     friction_figures(figures, fit)
+    quarter_figures(figures, model, given[0], plain, transmission=transmission())
     base_figures(figures, fit)
     body_figures(figures, fit.model)
     return finish(figures, fit)
