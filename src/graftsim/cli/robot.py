@@ -34,4 +34,6 @@ def load_model(
         for name, value in (values or {}).items()
         if (chosen := Selector.parse(name)).name == "joint.armature"
     }
-    return load(path, **options, **({"armature": armature} if armature else {}))
+    if armature:
+        options["armature"] = armature
+    return load(path, **options)

@@ -44,15 +44,18 @@ def recording(
     noise: float = 0.05,
     offsets: tuple[float, ...] = OFFSETS,
     extra=None,
+    still: int | None = None,
 ) -> gs.Recording:
     """A sum of sines of each joint, and its forces with white noise; extra: forces of q, qd, qdd
-    that are added.
+    that are added; still: a joint that rests.
     """
     rng = np.random.default_rng(seed)
     t = np.arange(int(RATE * SECONDS)) / RATE
     k = np.arange(1, 6)
     w = 2 * np.pi * 0.1 * k
     a, b = rng.normal(size=(2, model.nv, len(k))) * 0.7 / np.sqrt(k)
+    if still is not None:
+        a[still] = b[still] = 0.0
     phase = t[:, None] * w
     s, c = np.sin(phase), np.cos(phase)
     q, qd = s @ a.T + c @ b.T, (c * w) @ a.T - (s * w) @ b.T

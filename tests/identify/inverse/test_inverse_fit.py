@@ -76,7 +76,7 @@ def test_numbers_as_json(fitted):
     """Any reader takes it, and it says how signals were filtered."""
     content = json.loads(json.dumps(fitted.as_json(), allow_nan=False))
     assert content["method"] == "inverse"
-    assert content["filter"]["position"] > content["filter"]["parallel"] > 0
+    assert content["filter"]["position"] == content["filter"]["parallel"] > 0
     assert len(content["base"]) == len(fitted.base)
     assert "cut off" in str(fitted)
 
@@ -88,6 +88,7 @@ def test_the_bandwidth_sets_the_filter():
     assert 0.4 <= band.bandwidth <= 0.8
     assert band.position == pytest.approx(10 * band.bandwidth)
     given = choose_filter(model, (recording(model),), gs.Cutoff(12.0, 3.0))
+    assert "12 Hz, as given" in given.text
     assert (given.position, given.parallel) == (12.0, 3.0)
 
 
@@ -132,6 +133,18 @@ def test_a_negative_rotor_is_said():
     terms = [t for t in gs.FORCE_TERMS if t.name != "joint.armature"]
     right = gs.inverse_fit(arm(), recording(arm(armature=0.0)), terms=terms)
     assert not right.warnings
+
+
+def test_a_joint_that_rests_is_without_effect():
+    """Its friction and rotor stay the file's, and what the others tell is found all the same."""
+    still = recording(arm(), still=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GraftsimWarning)
+        fit = gs.inverse_fit(arm(damping=0.2), still)
+    assert fit.base_row("joint.damping[joint3]").status == Status.WITHOUT_EFFECT
+    assert fit.value("joint.damping[joint3]") == pytest.approx(0.2, rel=1e-3)
+    assert fit.value("joint.damping[joint2]") == pytest.approx(0.5, abs=0.05)
+    json.dumps(fit.as_json(), allow_nan=False)
 
 
 def test_a_payload_is_found_by_difference():

@@ -86,12 +86,16 @@ def consistent(
     prior: Prior,
     weight: float = 1.0,
 ) -> Float[np.ndarray, " p"]:
-    """All numbers [p]: possible bodies, nothing negative that must not be, and the fit kept."""
+    """All numbers [p]: possible bodies, nothing negative that must not be, and the fit kept.
+
+    A base parameter whose variance is NaN is one without effect.
+    """
     start = prior.start.copy()
     for own in prior.links:
         start[own] = body_like(start[own])
-    root = _precision_root(covariance)
-    A, b = root @ B, root @ beta
+    told = np.isfinite(np.diag(covariance))
+    root = _precision_root(covariance[np.ix_(told, told)])
+    A, b = root @ B[told], root @ beta[told]
     known = _Known(start, prior, weight)
     z = start.copy()
     z[known.open] = np.maximum(z[known.open], 1e-3)
@@ -127,7 +131,7 @@ def _precision_root(C: np.ndarray) -> np.ndarray:
     """R with R^T R = C^-1, in units of each standard deviation."""
     d = np.sqrt(np.maximum(np.diag(C), 1e-300))
     values, axes = np.linalg.eigh(C / np.outer(d, d))
-    values = np.maximum(values, 1e-12 * values[-1])
+    values = np.maximum(values, 1e-12 * values.max(initial=0.0))
     return (axes / np.sqrt(values)).T / d
 
 

@@ -11,6 +11,7 @@ Where the file's masses are wrong by a share, so are the gains.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def motor_gains(
         name = row_name("joint.gain", dof)
         unit = "N m per unit" if model.tree.dof_units[j] == "rad" else "N per unit"
         if not size > 0:
-            rows.append(GainRow(name, unit, *[np.nan] * 4, Status.WITHOUT_EFFECT))
+            rows.append(GainRow(name, unit, nan, nan, nan, nan, Status.WITHOUT_EFFECT))
             continue
         own = [s.X[:, j, ~links] for s in pieces]
         acts = np.abs(np.concatenate(own)).max(0) > 0

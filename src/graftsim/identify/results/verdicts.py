@@ -63,7 +63,9 @@ def verdict(problem: Problem, i: int, value: float, std: float, held: bool) -> S
 
 
 def status_of(value: float, std: float) -> Status:
-    """Is a number known, whose standard deviation is `std`?"""
+    """Is a number known, whose standard deviation is `std`, NaN if it has no effect?"""
+    if np.isnan(std):
+        return Status.WITHOUT_EFFECT
     size = max(abs(value), 1e-300)
     if not std <= NOTHING * size:
         return Status.NOT_IDENTIFIABLE
