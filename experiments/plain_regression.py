@@ -12,7 +12,8 @@ import pinocchio as pin
 from scipy.linalg import qr
 
 import graftsim as gs
-from graftsim.identify.inverse.signals import Filtering, parallel, samples
+from graftsim.identify.inverse.cutoff import Filtering
+from graftsim.identify.inverse.signals import parallel, samples
 
 RANDOM_STATES, RANK = 60, 1e-8
 

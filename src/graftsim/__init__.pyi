@@ -90,11 +90,17 @@ from .identify.experiment.excite import (
     FourierSearch as FourierSearch,
     excite as excite,
 )
+from .identify.inverse.cutoff import (
+    Cutoff as Cutoff,
+)
 from .identify.inverse.gains import (
     motor_gains as motor_gains,
 )
 from .identify.inverse.inverse_fit import (
     inverse_fit as inverse_fit,
+)
+from .identify.inverse.joint_terms import (
+    SpringTerm as SpringTerm,
 )
 from .identify.inverse.payload import (
     Payload as Payload,
@@ -103,13 +109,11 @@ from .identify.inverse.payload import (
 from .identify.inverse.result import (
     InverseFit as InverseFit,
 )
-from .identify.inverse.signals import (
-    Cutoff as Cutoff,
+from .identify.inverse.term import (
+    ForceTerm as ForceTerm,
 )
 from .identify.inverse.terms import (
     FORCE_TERMS as FORCE_TERMS,
-    ForceTerm as ForceTerm,
-    SpringTerm as SpringTerm,
 )
 from .identify.inverse.transmission import (
     LinearTransmission as LinearTransmission,

@@ -16,7 +16,8 @@ from graftsim.identify.inverse.regressor import (
     ten_numbers,
     with_moments,
 )
-from graftsim.identify.inverse.terms import Motion, regressor
+from graftsim.identify.inverse.term import Motion
+from graftsim.identify.inverse.terms import regressor
 from graftsim.model.catalogue import with_leaf
 
 ROWS = 5

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import graftsim as gs
-from graftsim.identify.inverse.gains import in_newtons
+from graftsim.identify.inverse.cutoff import choose_filter
 from graftsim.identify.inverse.regressor import moments_of
-from graftsim.identify.inverse.signals import choose_filter
 from graftsim.identify.words import Misfit, Status
 from graftsim.io.write import write_mjcf
 
@@ -175,11 +174,17 @@ def test_motor_gains_come_from_the_files_inertias():
     for row, gain in zip(rows, gains, strict=True):
         assert row.value == pytest.approx(gain, abs=4 * row.std)
         assert row.status == Status.IDENTIFIED
-    (back,) = in_newtons(model, run, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GraftsimWarning)
-        fit = gs.inverse_fit(model, back)
-    assert fit.value("joint.friction[joint2]") == pytest.approx(0.8, abs=0.1)
+        by_file = gs.inverse_fit(model, run, gains="file")
+    assert by_file.value("joint.friction[joint2]") == pytest.approx(0.8, abs=0.1)
+    known = gs.inverse_fit(model, run, gains=dict(zip(JOINTS, gains, strict=True)))
+    assert known.value("joint.friction[joint2]") == pytest.approx(0.8, abs=0.05)
+    assert [r.value for r in known.gains] == list(gains)
+    with pytest.raises(gs.ProblemError, match="'joint2' needs a number"):
+        gs.inverse_fit(model, run, gains={"joint1": 1.0})
+    with pytest.raises(gs.ProblemError, match="by degree of freedom, or 'file'"):
+        gs.inverse_fit(model, run, gains="guess")
 
 
 def test_motors_of_a_coupled_wrist():

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from graftsim.identify.inverse.terms import ForceTerm, Motion, Regressor, regressor
+from graftsim.identify.inverse.term import ForceTerm, Motion
+from graftsim.identify.inverse.terms import Regressor, regressor
 from graftsim.identify.inverse.transmission import LinearTransmission
 from graftsim.model.model import Model
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +14,9 @@ from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.identify import words
 from graftsim.identify.inverse.base import BaseParameters, base_parameters
 from graftsim.identify.inverse.consistent import Prior, consistent
-from graftsim.identify.inverse.regression import Piece, Regression, regress
+from graftsim.identify.inverse.cutoff import BY_RULE, Cutoff, choose_filter
+from graftsim.identify.inverse.gains import gains_of, in_newtons
+from graftsim.identify.inverse.regression import Regression, regress
 from graftsim.identify.inverse.result import (
     BaseRow,
     ForceError,
@@ -24,17 +25,10 @@ from graftsim.identify.inverse.result import (
     rms,
     worst_ratio,
 )
-from graftsim.identify.inverse.signals import (
-    Cutoff,
-    Filtering,
-    checked,
-    choose_filter,
-    decimation,
-    independent,
-    parallel,
-    samples,
-)
-from graftsim.identify.inverse.terms import FORCE_TERMS, ForceTerm, Motion, Regressor, regressor
+from graftsim.identify.inverse.signals import checked
+from graftsim.identify.inverse.stretches import Stretch, check_model, measured, stretches
+from graftsim.identify.inverse.term import ForceTerm
+from graftsim.identify.inverse.terms import FORCE_TERMS, Regressor
 from graftsim.identify.inverse.transmission import LinearTransmission
 from graftsim.identify.problem.loss import Loss, choose_loss
 from graftsim.identify.problem.measurements import held_out, several
@@ -45,24 +39,8 @@ from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import row_name
 
-BY_RULE = Cutoff()
 # A held-out error so many times that of the fitted samples is warned of.
 CARRIES = 1.5
-
-
-class Stretch(NamedTuple):
-    """A piece after all filters: columns X [n, nv, p] of all numbers, forces y [n, nv], time
-    between samples (s), and the share of them that is independent.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    interval: float
-    share: float
-
-    def piece(self, X: np.ndarray) -> Piece:
-        """Rows for a regression on columns X [n, nv, b]."""
-        return Piece(X, self.y, self.interval, self.share)
 
 
 @one_blas_thread
@@ -76,6 +54,7 @@ def inverse_fit(
     loss: str | Loss = "huber",
     holdout: float | Recording | Sequence[Recording] = 0.25,
     prior: float = 1.0,
+    gains: Mapping[str, float] | str | None = None,
 ) -> InverseFit:
     """Inertias and friction from positions and forces of all joints: no simulation, no start.
 
@@ -86,6 +65,8 @@ def inverse_fit(
     joints. cutoff: of the filters, by a rule unless given (`Cutoff`). loss: of whitened residuals,
     as of a `Problem`. holdout: share of each recording at its end, or recordings, for judgement.
     prior: weight of the distance from the file's links (`consistent`); 0 is refused.
+    gains: where `joint.tau` is a current: N m (N) per unit by degree of freedom, or "file": as
+    `motor_gains` finds them by the inertias of the file.
 
     Raises ProblemError: a joint that is not an angle or a length, a missing channel, too few
     samples, float32. Warns GraftsimWarning: what is assumed or may not carry over.
@@ -101,6 +82,8 @@ def inverse_fit(
     criterion = choose_loss(loss)
     train, held = _split(several(recordings), holdout)
     checked(model, (*train, *held))
+    factors = gains_of(gains, model, train, terms, transmission, cutoff, criterion)
+    train, held = (in_newtons(model, part, factors) for part in (train, held))
     filtering = choose_filter(model, train, cutoff)
     fitted, layout = stretches(model, train, filtering, terms, transmission)
     judged = stretches(model, held, filtering, terms, transmission)[0] if held else ()
@@ -138,6 +121,7 @@ def inverse_fit(
         set_aside=found.set_aside,
         warnings=warned,
         notes=_notes(layout, measured(model, train)),
+        gains=factors,
         start=model,
         model=layout.model(model, numbers),
         seconds=time.perf_counter() - began,
@@ -151,47 +135,6 @@ def _split(
     if isinstance(holdout, float | int):
         return held_out(given, float(holdout))
     return given, several(holdout)
-
-
-def check_model(model: Model, transmission: LinearTransmission | None) -> None:
-    """Raises ProblemError: a model in float32, a transmission of another mechanism."""
-    if model.link.mass.dtype != np.float64:
-        raise ProblemError(
-            "Inverse dynamics decides what is a combination of what to nine digits, and this model "
-            "is in float32. Set JAX_ENABLE_X64=1, or jax.config.update('jax_enable_x64', True) "
-            "before the model is loaded."
-        )
-    if transmission is not None:
-        transmission.check(model)
-
-
-def measured(model: Model, recordings: Sequence[Recording]) -> bool:
-    """Do all recordings have the velocity of every joint?"""
-    names = [row_name("joint.qd", d) for d in model.tree.dofs]
-    return all(n in r for r in recordings for n in names)
-
-
-def stretches(
-    model: Model,
-    recordings: Sequence[Recording],
-    filtering: Filtering,
-    terms: Sequence[ForceTerm],
-    transmission: LinearTransmission | None,
-) -> tuple[tuple[Stretch, ...], Regressor]:
-    """Filtered columns and forces of recordings, and what the columns are."""
-    found, last = [], None
-    for piece in samples(model, tuple(recordings), filtering):
-        motion = Motion(model, piece.q, piece.qd, piece.qdd, transmission)
-        last = regressor(motion, tuple(terms))
-        n, nv, p = last.X.shape
-        low = parallel(piece.t, last.X.reshape(n, nv * p), filtering)
-        tau = parallel(piece.t, piece.tau, filtering)
-        step = (piece.t[-1] - piece.t[0]) / (n - 1)
-        interval = decimation(step, filtering) * step
-        share = independent(interval, filtering)
-        found.append(Stretch(low.reshape(len(low), nv, p), tau, interval, share))
-    assert last is not None
-    return tuple(found), last
 
 
 def _prior(layout: Regressor) -> Prior:

@@ -17,7 +17,7 @@ from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.inverse.base import base_parameters
 from graftsim.identify.inverse.consistent import Prior, consistent
-from graftsim.identify.inverse.inverse_fit import BY_RULE, check_model, stretches
+from graftsim.identify.inverse.cutoff import BY_RULE, Cutoff, choose_filter
 from graftsim.identify.inverse.regression import regress
 from graftsim.identify.inverse.regressor import (
     body_of,
@@ -26,8 +26,10 @@ from graftsim.identify.inverse.regressor import (
     ten_numbers,
     with_moments,
 )
-from graftsim.identify.inverse.signals import Cutoff, checked, choose_filter
-from graftsim.identify.inverse.terms import FORCE_TERMS, ForceTerm, inertial_links
+from graftsim.identify.inverse.signals import checked
+from graftsim.identify.inverse.stretches import check_model, stretches
+from graftsim.identify.inverse.term import ForceTerm
+from graftsim.identify.inverse.terms import FORCE_TERMS, inertial_links
 from graftsim.identify.inverse.transmission import LinearTransmission
 from graftsim.identify.problem.loss import Loss, choose_loss
 from graftsim.identify.problem.measurements import several

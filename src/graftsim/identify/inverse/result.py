@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.identify.inverse.base import BaseParameters
-from graftsim.identify.inverse.signals import Filtering
+from graftsim.identify.inverse.cutoff import Filtering
 from graftsim.identify.problem.whiteness import LackOfFit
 from graftsim.identify.results.result import QUANTILE, finite, plain
 from graftsim.identify.words import Status
@@ -99,6 +99,8 @@ class InverseFit:
     start: Model
     model: Model
     seconds: float
+    # Of efforts that are currents; empty where they are forces.
+    gains: tuple[GainRow, ...] = ()
 
     def __str__(self) -> str:
         rows = [
@@ -147,6 +149,7 @@ class InverseFit:
             "filter": self.filtering._asdict(),
             "base": [vars(r) for r in self.base],
             "numbers": [vars(r) for r in self.numbers],
+            "gains": [vars(r) for r in self.gains],
             "errors": [vars(r) for r in self.errors],
             "covariance": self.covariance.tolist(),
             "intervals": self.method,
