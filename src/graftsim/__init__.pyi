@@ -90,6 +90,34 @@ from .identify.experiment.excite import (
     FourierSearch as FourierSearch,
     excite as excite,
 )
+from .identify.inverse.cutoff import (
+    Cutoff as Cutoff,
+)
+from .identify.inverse.gains import (
+    motor_gains as motor_gains,
+)
+from .identify.inverse.inverse_fit import (
+    inverse_fit as inverse_fit,
+)
+from .identify.inverse.joint_terms import (
+    SpringTerm as SpringTerm,
+)
+from .identify.inverse.payload import (
+    Payload as Payload,
+    payload_fit as payload_fit,
+)
+from .identify.inverse.result import (
+    InverseFit as InverseFit,
+)
+from .identify.inverse.term import (
+    ForceTerm as ForceTerm,
+)
+from .identify.inverse.terms import (
+    FORCE_TERMS as FORCE_TERMS,
+)
+from .identify.inverse.transmission import (
+    LinearTransmission as LinearTransmission,
+)
 from .identify.pool.pool import (
     Pool as Pool,
 )

@@ -31,8 +31,11 @@ def run(options: ExciteOptions) -> int:
     console = terminal(stderr=True)
     check_file(options.out)
     simulation = options.simulation
-    model = load_model(options.robot, simulation.base, simulation.repair_inertia, TouchOptions())
-    model = setup.set_values(model, assignments(simulation.start, "--start"))
+    values = assignments(simulation.start, "--start")
+    model = load_model(
+        options.robot, simulation.base, simulation.repair_inertia, TouchOptions(), values
+    )
+    model = setup.set_values(model, values)
     dt = simulation.dt or DT
     setup.steps_of(options.seconds, dt)
     simulator = Simulator(

@@ -13,8 +13,8 @@ from typing import Any
 
 from rich.console import Console
 
-from graftsim.cli import inputs, reports, setup
-from graftsim.cli.fit_options import ONE_STEP, FitOptions, SolverOptions
+from graftsim.cli import inputs, inverse, reports, setup
+from graftsim.cli.fit_options import ONE_STEP, ROLLOUT, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.pools import pool_of
 from graftsim.cli.progress import FitProgress
@@ -38,7 +38,21 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
     console = terminal(stderr=True, quiet=options.quiet)
     check_report(options.out)
     with inputs.shown_warnings(console):
-        problem = _problem(options, tables, console)
+        read = inputs.read(
+            options.robot,
+            options.logs,
+            options.data,
+            options.simulation,
+            options.touch,
+            tables,
+            console,
+        )
+        if options.method != ROLLOUT:
+            found = inverse.run(options, read, console)
+            if options.method == inverse.NAME:
+                return 0
+            read = read.of_model(found.model)
+        problem = _problem(options, tables, read)
     with inputs.shown_warnings(console):
         result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
     if options.json:
@@ -50,23 +64,14 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
     return 0 if written and result.outcome == "converged" else 1
 
 
-def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -> Problem:
-    """Read everything, and pose the problem."""
+def _problem(options: FitOptions, tables: Mapping[str, Any], read: inputs.Inputs) -> Problem:
+    """Pose the problem."""
     networks, solver = options.networks, options.solver
     blueprint = blueprint_from(networks.graft, tables.get("graft"), networks.hidden)
     if networks.sparsity < 0:
         raise ProblemError(f"--sparsity must not be negative, got {networks.sparsity}.")
     if networks.sparsity and blueprint is None:
         raise ProblemError("--sparsity is a cost of the weights of grafts: name some by --graft.")
-    read = inputs.read(
-        options.robot,
-        options.logs,
-        options.data,
-        options.simulation,
-        options.touch,
-        tables,
-        console,
-    )
     simulator = read.simulator if blueprint is None else read.simulator.graft(blueprint)
     return Problem(
         simulator,

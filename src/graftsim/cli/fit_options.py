@@ -28,6 +28,8 @@ from graftsim.strategies import LOSSES
 
 # A value of --loss that stands for windows of one sample from measured states.
 ONE_STEP = "one_step"
+# The method that simulates windows.
+ROLLOUT = "rollout"
 if TYPE_CHECKING:
     SolverName = SearchName = LossName = str
 else:
@@ -124,6 +126,10 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     run: Annotated[str | None, shown("FILE")] = None
     """TOML file with any of these options by the names of their flags (repair_inertia = true), and
     tables for free, graft, columns, noise, sensors and start."""
+    method: Literal["rollout", "inverse", "both"] = "rollout"
+    """How: by simulated windows; by inverse dynamics, one regression of measured forces for all
+    inertias and friction at once (joint.q and joint.tau of every joint); or that first, and then
+    simulated windows from what it found."""
     resume: Flag = False
     """Go on from the checkpoint in the output folder."""
     json: Flag = False

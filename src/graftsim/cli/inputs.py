@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import equinox as eqx
 from rich.console import Console
 
 from graftsim.cli import setup
@@ -17,6 +18,7 @@ from graftsim.cli.tables import print_recordings
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
 from graftsim.io.logs.read import read_recordings
+from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
 from graftsim.strategies import INTEGRATORS, find
 
@@ -27,6 +29,10 @@ class Inputs(NamedTuple):
     simulator: Simulator
     recordings: list[Recording]
     options: dict[str, Any]
+
+    def of_model(self, model: Model) -> Inputs:
+        """The same with another model in the simulator."""
+        return self._replace(simulator=eqx.tree_at(lambda s: s.model, self.simulator, model))
 
 
 def read(
@@ -39,8 +45,8 @@ def read(
     console: Console,
 ) -> Inputs:
     """Read robot and recordings, and say on the console what is in them."""
-    model = load_model(robot, simulation.base, simulation.repair_inertia, touch)
     start = dict(tables.get("start", {})) | assignments(simulation.start, "--start")
+    model = load_model(robot, simulation.base, simulation.repair_inertia, touch, start)
     model = setup.set_values(model, start)
     columns = setup.columns_from(data.columns, tables.get("columns"))
     recordings = read_recordings(logs, columns, missing=data.missing)

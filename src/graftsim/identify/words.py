@@ -130,6 +130,17 @@ def on_bound(name: str, value: float, unit: str) -> str:
     return f"{name} ended on its bound, {value:.6g} {unit}."
 
 
+def negative(names: Sequence[str], largest: str) -> str:
+    """Of numbers that forces put below zero, where none can be; `largest`: one with its value."""
+    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    advice = (
+        " Sensors behind the gears feel no rotor: leave Armature out of the terms then."
+        if any(name.startswith("joint.armature") for name in names)
+        else " Something that the terms lack takes its place."
+    )
+    return f"{largest}{others}: measured below zero, which cannot be; zero in the model.{advice}"
+
+
 def without_effect(name: str) -> str:
     """Of a parameter."""
     return f"{name} has no effect at the solution."

@@ -261,16 +261,24 @@ class Builder:
         self._declared.actuators[name] = own | actuator_numbers(name, drive, numbers)
         return self
 
-    def build(self, dtype: Any = None, *, self_collision: bool = False) -> Model:
+    def build(
+        self,
+        dtype: Any = None,
+        *,
+        self_collision: bool = False,
+        armature: Mapping[str, float] | None = None,
+    ) -> Model:
         """Freeze into a `Model` of the given float type (default: JAX's present one).
 
         `self_collision`: shapes of one mechanism may touch each other, but for parent and child.
+        `armature` (kg m^2, kg): by degree of freedom or pattern, instead of what was declared.
         Raises ModelError: no link, an end link that moves without mass or inertia, an actuator or
         frame on something unknown; PrecisionError: float64 asked for while JAX has it switched off.
         """
         if not self._declared.links:
             raise ModelError(f"Mechanism '{self.name}' has no link.")
         dtype = resolve_dtype(dtype)
+        self._declared.set_armature(armature or {})
         frozen = Frozen(self._declared, dtype)
         # Shapes before pairs: a link that a shape names wrongly is found there.
         geoms, gravity = frozen.geoms(), checks.vector(self.gravity, 3, "gravity")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from graftsim.model.joint_type import JointType
 from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Pairs, Tendons
 from graftsim.model.numbers import LOAD_DEPENDENT
 from graftsim.model.tree import Tree
+from graftsim.selectors import Selector
 
 WORLD = "world"
 
@@ -44,6 +46,21 @@ class Declared:
     def index(self) -> dict[str, int]:
         """Number of each link; -1 for the world."""
         return {name: i for i, name in enumerate(self.links)} | {WORLD: -1}
+
+    def set_armature(self, given: Mapping[str, float]) -> None:
+        """Armature by degree of freedom or pattern; ModelError: one that selects nothing."""
+        places = [(x, k) for x in self.links.values() for k in range(x.joint.nv)]
+        dofs = [d for x in self.links.values() for d in x.joint.dof_labels(x.joint_name)]
+        for pattern, value in given.items():
+            selector = Selector("joint.armature", pattern)
+            rows = selector.rows(dofs)
+            if not rows:
+                raise ModelError(f"'{selector}' selects nothing. {selector.nearest(dofs)}")
+            if not 0 <= value < np.inf:
+                raise ModelError(f"{selector}={value}: it must be zero or positive, and finite.")
+            for link, k in (places[row] for row in rows):
+                link.numbers["armature"] = np.array(link.numbers["armature"], float)
+                link.numbers["armature"][k] = value
 
 
 class Frozen:

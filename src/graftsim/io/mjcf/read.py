@@ -76,7 +76,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
         actuators.add(builder, mujoco, mj, names, path, notes)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())
-        return builder.build(options.dtype)
+        return builder.build(options.dtype, armature=options.armature)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 
