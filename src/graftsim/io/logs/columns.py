@@ -79,6 +79,7 @@ ColumnLike: TypeAlias = str | Sequence[str] | ColumnSpec | Mapping[str, Any]
 _FIELDS = tuple(f.name for f in dataclasses.fields(ColumnSpec))
 _CLOCK = re.compile(r"(?:time|timestamp|t)(?:_(?P<unit>s|ms|us|ns))?", re.IGNORECASE)
 _HEADER_UNIT = re.compile(r"(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)")
+_CLOCK_UNIT = re.compile(r"(?P<name>.*\S)\s*[(\[](?P<unit>[^()\[\]]*)[)\]]")
 _HEADER_PART = re.compile(r"(?P<channel>[a-z_.]+\[.+\])\.(?P<part>\w+)", re.DOTALL)
 
 
@@ -110,7 +111,7 @@ def spec(value: ColumnLike) -> ColumnSpec:
 def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
     """The column that holds the time: the one given, else the one named time, t or timestamp.
 
-    A suffix `_s`, `_ms`, `_us`, `_ns` or a unit in parentheses states its unit.
+    A suffix `_s`, `_ms`, `_us`, `_ns` or a unit in parentheses or brackets states its unit.
 
     Raises: LogError when there is none, or more than one to choose from.
     """
@@ -138,7 +139,7 @@ def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
 
 
 def _clock_in_header(name: str) -> ColumnSpec | None:
-    with_unit = _HEADER_UNIT.fullmatch(name)
+    with_unit = _CLOCK_UNIT.fullmatch(name)
     bare, unit = (with_unit["name"], with_unit["unit"]) if with_unit else (name, None)
     match = _CLOCK.fullmatch(bare)
     return ColumnSpec((name,), unit=unit or match["unit"]) if match else None

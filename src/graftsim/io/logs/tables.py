@@ -44,11 +44,13 @@ class Cells:
 class Clock:
     """A column of time stamps (s), and what was found about it.
 
-    fault: why it cannot be used as it is, with the remedy. doubts: what a user should know of it.
+    fault: why it cannot be used as it is, with the remedy; backwards: whether sorting is one.
+    doubts: what a user should know of it.
     """
 
     column: str
     fault: str = ""
+    backwards: bool = False
     doubts: tuple[str, ...] = ()
 
 
