@@ -11,11 +11,13 @@ from pathlib import Path
 from graftsim.errors import LogError
 from graftsim.io.logs.csv_tables import CSV
 from graftsim.io.logs.format import LogFormat
+from graftsim.io.logs.mcap_json import McapJSON
 from graftsim.io.logs.npz import NPZ
 from graftsim.io.logs.parquet import Parquet
+from graftsim.io.logs.ros import RosBag
 from graftsim.io.logs.tables import Table
 
-LOG_FORMATS: tuple[LogFormat, ...] = (CSV(), Parquet(), NPZ())
+LOG_FORMATS: tuple[LogFormat, ...] = (CSV(), Parquet(), NPZ(), McapJSON(), RosBag())
 
 
 def open_tables(path: str | Path, formats: Sequence[LogFormat] = LOG_FORMATS) -> tuple[Table, ...]:

@@ -16,7 +16,7 @@ from graftsim.selectors import row_name
 # By the last part of an array's name, without what says that it is desired.
 _QUANTITIES = {
     "joint.q": "joint_positions? joint_pos dof_pos qpos q positions? joint_angles? angles?",
-    "joint.qd": "joint_velocit(?:y|ies) joint_vel dof_vel qvel dq qd velocit(?:y|ies) joint_speeds?",
+    "joint.qd": "joint_velocit(?:y|ies) joint_vel dof_vel qvel dq qd velocit(?:y|ies)",
     "joint.tau": "joint_torques? joint_efforts? dof_torques? torques? efforts? tau taus",
 }
 _SHAPES = {

@@ -20,7 +20,7 @@ class TrajectoryController(Preset):
     name: ClassVar[str] = "JointTrajectoryController state"
 
     def propose(self, table: Table, robot: RobotNames | None) -> Proposal | None:
-        """The measured state from `feedback` or `actual`, commands from `reference` or `desired`."""
+        """State from `feedback` or `actual`, commands from `reference` or `desired`."""
         families = []
         for part in (*_DESIRED, *_ACTUAL):
             for field, quantity in _FIELDS.items():
