@@ -122,10 +122,10 @@ def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
             raise LogError(
                 f"{table.at(None, *columns)}: a clock is one column, not {len(columns)}."
             )
-        found = _clock_in_header(columns[0])
+        found = clock_in_header(columns[0])
         unit = clock.unit if clock.unit is not None or found is None else found.unit
         return dataclasses.replace(clock, columns=(columns[0],), unit=unit)
-    found = [clock for name in table.names if (clock := _clock_in_header(name))]
+    found = [clock for name in table.names if (clock := clock_in_header(name))]
     if len(found) == 1:
         return found[0]
     if found:
@@ -138,7 +138,8 @@ def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
     )
 
 
-def _clock_in_header(name: str) -> ColumnSpec | None:
+def clock_in_header(name: str) -> ColumnSpec | None:
+    """The clock that a column is by its name, with the unit that this states; None: it is none."""
     with_unit = _CLOCK_UNIT.fullmatch(name)
     bare, unit = (with_unit["name"], with_unit["unit"]) if with_unit else (name, None)
     match = _CLOCK.fullmatch(bare)
@@ -227,5 +228,5 @@ def left_out(table: Table, used: Iterable[str]) -> list[str]:
 
 def example_mapping(table: Table) -> str:
     """A mapping a user can copy and edit, made from the columns that are there."""
-    others = [name for name in table.names if _clock_in_header(name) is None] or ["position"]
+    others = [name for name in table.names if clock_in_header(name) is None] or ["position"]
     return f"columns={{'joint.q[elbow]': {others[0]!r}}}"

@@ -9,10 +9,12 @@ import dataclasses
 import datetime
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graftsim.io.logs.clean import Samples
+if TYPE_CHECKING:
+    from graftsim.io.logs.clean import Samples
 
 EARLIEST, LATEST = 1e9, 4.2e9
 """Seconds since 1970 of the years 2001 and 2103."""
@@ -22,6 +24,12 @@ LONGEST = 1e7
 
 TICK = 1e-6
 """s. Stamps are rounded to it, which undoes the rounding of float64."""
+
+
+def unit_since_1970(stamp: float) -> str | None:
+    """The unit, finer than s, in which a stamp counts from 1970; None if it does not."""
+    units = {"ms": 1e3, "us": 1e6, "ns": 1e9}
+    return next((u for u, n in units.items() if EARLIEST * n <= stamp <= LATEST * n), None)
 
 
 def since_epoch(

@@ -11,13 +11,29 @@ from pathlib import Path
 from graftsim.errors import LogError
 from graftsim.io.logs.csv_tables import CSV
 from graftsim.io.logs.format import LogFormat
+from graftsim.io.logs.hdf5 import HDF5
+from graftsim.io.logs.lerobot import LeRobot
+from graftsim.io.logs.matlab import Matlab
 from graftsim.io.logs.mcap_json import McapJSON
 from graftsim.io.logs.npz import NPZ
 from graftsim.io.logs.parquet import Parquet
 from graftsim.io.logs.ros import RosBag
 from graftsim.io.logs.tables import Table
+from graftsim.io.logs.torch_files import TorchFile
+from graftsim.io.logs.ulog import ULog
 
-LOG_FORMATS: tuple[LogFormat, ...] = (CSV(), Parquet(), NPZ(), McapJSON(), RosBag())
+LOG_FORMATS: tuple[LogFormat, ...] = (
+    CSV(),
+    Parquet(),
+    NPZ(),
+    McapJSON(),
+    RosBag(),
+    LeRobot(),
+    HDF5(),
+    Matlab(),
+    ULog(),
+    TorchFile(),
+)
 
 
 def open_tables(path: str | Path, formats: Sequence[LogFormat] = LOG_FORMATS) -> tuple[Table, ...]:

@@ -138,7 +138,7 @@ def _own(columns: tuple[str, ...], kind: object, table: Table) -> Clock | None:
 def _used(clock: Clock, table: Table, unordered: bool) -> Timing:
     if clock.fault and not (unordered and clock.backwards):
         raise LogError(f"{table.at(None, clock.column)}: {clock.fault}")
-    return Timing(ColumnSpec((clock.column,), unit="s"), clock.doubts)
+    return Timing(ColumnSpec((clock.column,), unit=clock.unit), clock.doubts)
 
 
 def _shared(given: ColumnLike | float | None, table: Table) -> ColumnSpec | float:

@@ -29,7 +29,7 @@ class Parquet(LogFormat):
 
     def read(self, path: Path) -> Table:
         """Columns by name; of a list of numbers `a`, of one length, `a[0]`, `a[1]`, ..."""
-        polars = library(path, self.name, "polars", "logs")
+        polars = library(path, self.name, "polars", "parquet")
         with reading(path, self.name):
             schema = polars.read_parquet_schema(path)
         return frame_table(path, polars.scan_parquet(path), schema)
@@ -39,7 +39,7 @@ def frame_table(
     path: Path, frame: Any, schema: Any, labels: dict[str, tuple[str, ...]] | None = None
 ) -> Table:
     """A table of a lazy polars frame. labels: name of a list column -> names of its parts."""
-    polars = library(path, Parquet.name, "polars", "logs")
+    polars = library(path, Parquet.name, "polars", "parquet")
     names: list[str] = []
     groups: dict[str, tuple[str, ...]] = {}
     skipped: list[str] = []

@@ -40,9 +40,12 @@ class RosBag(LogFormat):
         topics: dict[str, Topic] = {}
         skipped: dict[str, str] = {}
         store = typesys.get_typestore(typesys.Stores.LATEST)
-        with _named_right(path) as right, reading(path, self.name):
-            with anyreader.AnyReader([right], default_typestore=store) as reader:
-                _messages(path, reader, topics, skipped)
+        with (
+            _named_right(path) as right,
+            reading(path, self.name),
+            anyreader.AnyReader([right], default_typestore=store) as reader,
+        ):
+            _messages(path, reader, topics, skipped)
         if not topics:
             listed = "; ".join(skipped.values()) or "it is empty"
             raise LogError(f"{path}: there is no topic to read: {listed}.")

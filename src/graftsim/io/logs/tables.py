@@ -42,8 +42,9 @@ class Cells:
 
 @dataclass(frozen=True)
 class Clock:
-    """A column of time stamps (s), and what was found about it.
+    """A column of time stamps, and what was found about it.
 
+    unit: of the column; None where the log does not say, which is s with a check of the numbers.
     fault: why it cannot be used as it is, with the remedy; backwards: whether sorting is one.
     doubts: what a user should know of it.
     """
@@ -52,6 +53,7 @@ class Clock:
     fault: str = ""
     backwards: bool = False
     doubts: tuple[str, ...] = ()
+    unit: str | None = "s"
 
 
 @dataclass(frozen=True, eq=False)

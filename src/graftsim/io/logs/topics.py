@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -129,8 +129,7 @@ def _add_topic(topic: Topic, found: Columns, epoch: int, own: int) -> None:
                 topic.name, suffix, rows, stamps[rows], logged[rows], stamped, (epoch, own), found
             )
         for kind, clock in clocks[key].items():
-            with_doubts = Clock(clock.column, clock.fault, clock.backwards, clock.doubts + doubts)
-            found.clocks[kind][column] = with_doubts
+            found.clocks[kind][column] = replace(clock, doubts=clock.doubts + doubts)
 
 
 def _clocks(
