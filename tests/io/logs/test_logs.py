@@ -227,7 +227,7 @@ def test_broken_files(tmp_path, content, says):
 
 def test_files_that_cannot_be_read(tmp_path):
     assert "no such file" in refused(tmp_path / "absent.csv")
-    assert "cannot read '.mat' files" in refused(write(tmp_path, "x", "log.mat"))
+    assert "cannot read '.xyz' files" in refused(write(tmp_path, "x", "log.xyz"))
     assert "cannot be read as .npz" in refused(write(tmp_path, "x", "log.npz"))
     (tmp_path / "bin.csv").write_bytes(b"time,pos\n\xff\xfe,1\n")
     assert "not UTF-8" in refused(tmp_path / "bin.csv")
