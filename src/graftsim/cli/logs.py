@@ -10,9 +10,11 @@ from rich.console import Console
 
 from graftsim.cli.groups import DataOptions
 from graftsim.cli.tables import print_recordings
-from graftsim.errors import GraftsimWarning
+from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.io.logs.read import read_recordings
 from graftsim.model.model import Model
+from graftsim.recordings.align import align_clocks
+from graftsim.recordings.merge import merge_parts, merge_recordings, moves_only
 from graftsim.recordings.recording import Recording
 
 
@@ -27,7 +29,8 @@ def read_logs(
     """Read logs, and say on the console what is in them and what was assumed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraftsimWarning)
-        recordings = read_recordings(paths, columns, missing=data.missing, robot=model)
+        recordings = _read(paths, columns, data, model)
+        recordings = _merged(recordings, data.merge)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     print_recordings(recordings, console, role)
@@ -36,3 +39,31 @@ def read_logs(
     for note in notes:
         console.print(f"note: {note}", soft_wrap=True)
     return recordings
+
+
+def _read(
+    paths: Sequence[str], columns: Mapping[str, Any] | None, data: DataOptions, model: Model
+) -> list[Recording]:
+    """All the logs; with files of one run each may lack some of the columns that are mapped."""
+    options: dict[str, Any] = {
+        "missing": data.missing,
+        "duplicates": data.duplicates,
+        "sort": data.sort,
+        "robot": model,
+    }
+    return read_recordings(paths, columns, **options)
+
+
+def _merged(recordings: list[Recording], how: str) -> list[Recording]:
+    """Recordings after `--merge`. The one with the motion, or the first, has the clock."""
+    if how == "no" or (how == "auto" and len(recordings) < 2):
+        return recordings
+    if how == "auto":
+        return merge_parts(recordings)
+    if len(recordings) < 2:
+        raise ProblemError(f"--merge {how} is for two logs or more of one run; there is one.")
+    first = next((r for r in recordings if moves_only(r)), recordings[0])
+    others = [r for r in recordings if r is not first]
+    if how == "align":
+        others = [align_clocks(first, other).apply(other) for other in others]
+    return [merge_recordings(first, *others)]
