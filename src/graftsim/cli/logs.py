@@ -31,6 +31,8 @@ def read_logs(
         warnings.simplefilter("always", GraftsimWarning)
         recordings = _read(paths, columns, data, model)
         recordings = _merged(recordings, data.merge)
+    if columns:
+        _check_whole(recordings)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     print_recordings(recordings, console, role)
@@ -45,13 +47,28 @@ def _read(
     paths: Sequence[str], columns: Mapping[str, Any] | None, data: DataOptions, model: Model
 ) -> list[Recording]:
     """All the logs; with files of one run each may lack some of the columns that are mapped."""
-    options: dict[str, Any] = {
-        "missing": data.missing,
-        "duplicates": data.duplicates,
-        "sort": data.sort,
-        "robot": model,
-    }
-    return read_recordings(paths, columns, **options)
+    return read_recordings(
+        paths,
+        columns,
+        parts=data.merge != "no",
+        missing=data.missing,
+        duplicates=data.duplicates,
+        sort=data.sort,
+        robot=model,
+    )
+
+
+def _check_whole(recordings: Sequence[Recording]) -> None:
+    """After merging, every recording has what the mapping asks for. Raises ProblemError."""
+    every = dict.fromkeys(name for r in recordings for name in r)
+    for r in recordings:
+        lacking = [name for name in every if name not in r]
+        if lacking:
+            raise ProblemError(
+                f"{r.name} has no column for {', '.join(lacking[:6])}, which other logs have. Map "
+                "only what all have, leave this log out, or merge it with the log of the same run "
+                "that has them (--merge clock)."
+            )
 
 
 def _merged(recordings: list[Recording], how: str) -> list[Recording]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +94,7 @@ def _linearised(
 
 def _covariance(J: Floats, r: Floats, lengths: list[int]) -> Floats:
     edges = np.cumsum([0, *lengths])
-    stretch = max(_reach(r[a:b]) for a, b in zip(edges[:-1], edges[1:], strict=True))
+    stretch = max(_reach(r[a:b]) for a, b in pairwise(edges))
     variance = float(r @ r) / max(len(r) - J.shape[1], 1)
     return variance * stretch * np.linalg.pinv(J.T @ J)
 

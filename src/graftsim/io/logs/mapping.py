@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from graftsim.errors import LogError
@@ -50,6 +50,29 @@ def plan_of(
             f"{table.source}: no column was mapped to a channel. Columns: "
             f"{_some(table.names)}.{said} Pass a mapping, for example {example_mapping(table)}."
         )
+    return found
+
+
+def parts_of(
+    wanted: Mapping[str, ColumnLike], tables: Sequence[Table], robot: RobotNames | None
+) -> list[dict[str, ColumnLike]]:
+    """Of a mapping, what each table has the columns for; the clock goes to all.
+
+    Raises: LogError for a channel that no table has.
+    """
+    found: list[dict[str, ColumnLike]] = [{} for _ in tables]
+    for channel, given in wanted.items():
+        error: LogError | None = None
+        for table, part in zip(tables, found, strict=True):
+            try:
+                if channel != "time":
+                    mapped(spelt_out({channel: given}, table, robot), table)
+            except LogError as missing:
+                error = error or missing
+            else:
+                part[channel] = given
+        if error is not None and not any(channel in part for part in found):
+            raise error
     return found
 
 

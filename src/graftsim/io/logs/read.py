@@ -21,7 +21,7 @@ from graftsim.io.logs.columns import ColumnLike, ColumnSpec, example_mapping, le
 from graftsim.io.logs.epochs import since_epoch
 from graftsim.io.logs.format import LogFormat
 from graftsim.io.logs.formats import LOG_FORMATS, open_table, open_tables
-from graftsim.io.logs.mapping import plan_of, timings
+from graftsim.io.logs.mapping import parts_of, plan_of, timings
 from graftsim.io.logs.names import RobotNames
 from graftsim.io.logs.tables import Table, array_table
 from graftsim.io.logs.write import write_csv
@@ -76,9 +76,9 @@ def read_recording(
     Raises: LogError, naming file, row and column. Warns: GraftsimWarning.
     """
     table = open_table(path, formats)
-    repairs = Repairs(missing, duplicates, sort)
     name = Path(path).stem if name is None else name
-    return _recording(table, columns, name, time, repairs, robot and RobotNames.of(robot))
+    repairs: dict[str, Any] = {"missing": missing, "duplicates": duplicates, "sort": sort}
+    return _read(table, columns, name, time=time, robot=robot, **repairs)
 
 
 def recording_from_arrays(
@@ -104,12 +104,19 @@ def recording_from_arrays(
 def read_recordings(
     paths: str | Path | Iterable[str | Path],
     columns: Mapping[str, ColumnLike] | None = None,
+    *,
+    parts: bool = False,
+    formats: Sequence[LogFormat] = LOG_FORMATS,
     **options: Any,
 ) -> list[Recording]:
     """Read several logs with one mapping. Each path may be a pattern such as `logs/*.csv`.
 
-    options: as `read_recording`, but for `name`. Files of a pattern come in alphabetical order,
-    and a file that was named twice comes once. Of a data set each episode is a recording.
+    parts: a log may lack columns of the mapping that another has, as where commands are in one
+        file and measurements in another (`merge_recordings`).
+    options: as `read_recording`, but for `name`.
+
+    Files of a pattern come in alphabetical order, and a file that was named twice comes once. Of a
+    data set each episode is a recording.
 
     Raises: LogError as `read_recording`, and for a pattern that matches no file.
     """
@@ -123,10 +130,19 @@ def read_recordings(
         raise LogError("no log was named; give at least one path or pattern.")
     stems = [path.stem for path in found]
     unique = len(set(stems)) == len(stems)
+    named: list[tuple[str, Table]] = []
+    for path in found:
+        name = path.stem if unique else str(path)
+        tables = open_tables(path, formats)
+        named += [(f"{name}#{t.run}" if len(tables) > 1 else name, t) for t in tables]
+    mappings: Sequence[Mapping[str, ColumnLike] | None] = [columns] * len(named)
+    if parts and columns and len(named) > 1:
+        robot = options.get("robot")
+        names = robot and RobotNames.of(robot)
+        mappings = parts_of(columns, [table for _, table in named], names)
     return [
-        recording
-        for path in found
-        for recording in _runs(path, path.stem if unique else str(path), columns, **options)
+        _read(table, mapping, name, **options)
+        for (name, table), mapping in zip(named, mappings, strict=True)
     ]
 
 
@@ -135,26 +151,20 @@ def _is_there(given: str | Path) -> bool:
     return Path(given).exists() or Path(str(given).rpartition("#")[0] or "\0").exists()
 
 
-def _runs(
-    path: Path,
-    name: str,
+def _read(
+    table: Table,
     columns: Mapping[str, ColumnLike] | None,
+    name: str,
     *,
     time: ColumnLike | float | None = None,
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
-    formats: Sequence[LogFormat] = LOG_FORMATS,
     robot: Model | None = None,
-) -> list[Recording]:
-    """A recording for each run in a file or folder."""
+) -> Recording:
+    """A recording of a table, with the options of `read_recording`."""
     repairs = Repairs(missing, duplicates, sort)
-    names = robot and RobotNames.of(robot)
-    tables = open_tables(path, formats)
-    return [
-        _recording(t, columns, f"{name}#{t.run}" if len(tables) > 1 else name, time, repairs, names)
-        for t in tables
-    ]
+    return _recording(table, columns, name, time, repairs, robot and RobotNames.of(robot))
 
 
 def _recording(
@@ -184,7 +194,7 @@ def _recording(
     doubts = [doubt for found in timing.values() for doubt in found.doubts]
     found = [*table.warnings, *dict.fromkeys(doubts), *suspicions(cleaned)]
     for message in found:
-        warnings.warn(message, GraftsimWarning, stacklevel=3)
+        warnings.warn(message, GraftsimWarning, stacklevel=4)
     channels = {s.channel: _channel(s) for s in cleaned}
     return Recording(channels, name, (*notes, *found), epoch)
 
