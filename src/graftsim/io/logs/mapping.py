@@ -97,8 +97,8 @@ def recognised(table: Table, robot: RobotNames | None, presets: tuple[Preset, ..
                 new[guess.channel] = guess
         chosen |= new
         if new:
-            origins = ", ".join(dict.fromkeys(g.reason.partition(",")[0] for g in new.values()))
-            notes.append(f"read as {preset.name}: {len(new)} channels ({origins})")
+            columns = dict.fromkeys(g.spec.columns[0].partition("[")[0] for g in new.values())
+            notes.append(f"read as {preset.name}: {len(new)} channels ({_some(tuple(columns), 8)})")
         notes += proposal.notes
         start = dict(proposal.start or {}) | start
     return Plan({c: g.spec for c, g in chosen.items()}, tuple(notes), tuple(chosen.values()), start)
@@ -176,5 +176,6 @@ def _shared(given: ColumnLike | float | None, table: Table) -> ColumnSpec | floa
     return clock_spec(given, table)
 
 
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:60]) + (f" and {len(names) - 60} more" if len(names) > 60 else "")
+def _some(names: tuple[str, ...], most: int = 60) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -77,8 +77,8 @@ def read_recording(
     """
     table = open_table(path, formats)
     name = Path(path).stem if name is None else name
-    repairs: dict[str, Any] = {"missing": missing, "duplicates": duplicates, "sort": sort}
-    return _read(table, columns, name, time=time, robot=robot, **repairs)
+    names = robot and RobotNames.of(robot)
+    return _recording(table, columns, name, time, Repairs(missing, duplicates, sort), names)
 
 
 def recording_from_arrays(
@@ -135,13 +135,13 @@ def read_recordings(
         name = path.stem if unique else str(path)
         tables = open_tables(path, formats)
         named += [(f"{name}#{t.run}" if len(tables) > 1 else name, t) for t in tables]
+    robot = options.pop("robot", None)
+    names = robot and RobotNames.of(robot)
     mappings: Sequence[Mapping[str, ColumnLike] | None] = [columns] * len(named)
     if parts and columns and len(named) > 1:
-        robot = options.get("robot")
-        names = robot and RobotNames.of(robot)
         mappings = parts_of(columns, [table for _, table in named], names)
     return [
-        _read(table, mapping, name, **options)
+        read_table(table, mapping, name, names=names, **options)
         for (name, table), mapping in zip(named, mappings, strict=True)
     ]
 
@@ -151,7 +151,7 @@ def _is_there(given: str | Path) -> bool:
     return Path(given).exists() or Path(str(given).rpartition("#")[0] or "\0").exists()
 
 
-def _read(
+def read_table(
     table: Table,
     columns: Mapping[str, ColumnLike] | None,
     name: str,
@@ -160,11 +160,10 @@ def _read(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
-    robot: Model | None = None,
+    names: RobotNames | None = None,
 ) -> Recording:
-    """A recording of a table, with the options of `read_recording`."""
-    repairs = Repairs(missing, duplicates, sort)
-    return _recording(table, columns, name, time, repairs, robot and RobotNames.of(robot))
+    """A recording of a table; arguments, errors and warnings as `read_recording`."""
+    return _recording(table, columns, name, time, Repairs(missing, duplicates, sort), names)
 
 
 def _recording(
@@ -194,7 +193,7 @@ def _recording(
     doubts = [doubt for found in timing.values() for doubt in found.doubts]
     found = [*table.warnings, *dict.fromkeys(doubts), *suspicions(cleaned)]
     for message in found:
-        warnings.warn(message, GraftsimWarning, stacklevel=4)
+        warnings.warn(message, GraftsimWarning, stacklevel=3)
     channels = {s.channel: _channel(s) for s in cleaned}
     return Recording(channels, name, (*notes, *found), epoch)
 

@@ -78,7 +78,8 @@ def guesses_of(
             channel, why = _channel(family, joint, robot)
             same = "" if name == joint else f", {name!r} taken for {joint!r}"
             spec = (specs or {}).get(column, ColumnSpec((column,)))
-            guesses.append(Guess(channel, spec, f"{family.origin}{why}{same}"))
+            what = "desired" if family.commanded else "measured"
+            guesses.append(Guess(channel, spec, f"{what} by {family.origin}{why}{same}"))
     notes = [
         f"{origin}: no joint of the robot is called {', '.join(dict.fromkeys(names))}"
         + (f" (it has {', '.join(robot.joints)})" if robot else "")

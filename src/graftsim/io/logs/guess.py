@@ -1,0 +1,127 @@
+"""What a log probably says: channels, clock and repairs, each with its reason."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graftsim.errors import GraftsimWarning, LogError
+from graftsim.io.logs.columns import clock_in_header, clock_spec, from_header
+from graftsim.io.logs.mapping import Plan, recognised
+from graftsim.io.logs.names import RobotNames
+from graftsim.io.logs.presets import PRESETS, Guess
+from graftsim.io.logs.presets.plain_columns import PlainColumns
+from graftsim.io.logs.tables import Table
+
+REPAIRS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("missing='gap'", {"missing": "gap"}),
+    ("duplicates='keep_first'", {"duplicates": "keep_first"}),
+    ("sort=True", {"sort": True}),
+)
+"""What an error's text asks for, and the options that give it."""
+
+
+@dataclass(frozen=True)
+class LogGuess:
+    """Channels with reasons; the clock, if it must be named; repairs, by option, with reasons.
+
+    header: whether the columns are called as channels and need no mapping. doubts: warnings of the
+    reading with all this; fault: why it still cannot be read. start: parameters the log states.
+    """
+
+    guesses: tuple[Guess, ...] = ()
+    header: bool = False
+    clock: tuple[str, str] | None = None
+    repairs: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    fault: str = ""
+    start: Mapping[str, float] = field(default_factory=dict)
+
+
+def guess_log(table: Table, robot: RobotNames | None) -> LogGuess:
+    """Guess all that a run file can say of a log, and read it that way to see what comes of it.
+
+    Raises: LogError when no column can be guessed.
+    """
+    plain = from_header(table)
+    plan = Plan(plain) if plain else recognised(table, robot, PRESETS)
+    if not plan.columns:
+        plan = recognised(table, robot, (PlainColumns(),))
+    if not plan.columns:
+        raise LogError(
+            f"{table.source}: nothing can be guessed from the names of its columns: "
+            f"{', '.join(table.names[:40])}. {' '.join(f'{note}.' for note in plan.notes)}"
+        )
+    clock = _clock(table, plan)
+    columns: dict[str, Any] = dict(plan.columns)
+    if clock is not None:
+        columns["time"] = clock[0]
+    repairs, doubts, fault = _tried(table, columns, robot)
+    return LogGuess(
+        plan.guesses, bool(plain), clock, repairs, plan.notes, doubts, fault, plan.start
+    )
+
+
+def _clock(table: Table, plan: Plan) -> tuple[str, str] | None:
+    """A column that is the clock, and why, where reading would not find it by itself."""
+    known = {column for clocks in table.clocks.values() for column in clocks}
+    used = {spec.columns[0] for spec in plan.columns.values()}
+    if used <= known or table.interval is not None:
+        return None
+    try:
+        clock_spec(None, table)
+    except LogError:
+        pass
+    else:
+        return None
+    named = [n for n in table.names if clock_in_header(n)]
+    likely = named or [
+        n
+        for n in table.names
+        if n not in used and re.search(r"time|stamp|clock|second|\bsec\b|\bt\b", n, re.IGNORECASE)
+    ]
+    cells = table.load(likely)
+    for name in likely:
+        values = cells[name].values
+        if len(values) > 1 and np.isfinite(values).all() and (np.diff(values) > 0).all():
+            which = "the first" if len(likely) > 1 else "the only one"
+            return name, f"increases throughout, {which} of {', '.join(likely[:5])}"
+    return None
+
+
+def _tried(
+    table: Table, columns: Mapping[str, Any], robot: RobotNames | None
+) -> tuple[dict[str, tuple[Any, str]], tuple[str, ...], str]:
+    """Repairs without which it cannot be read, with the error of each; warnings; what remains."""
+    from graftsim.io.logs.read import read_table
+
+    repairs: dict[str, tuple[Any, str]] = {}
+    fault = ""
+    for _ in range(len(REPAIRS) + 1):
+        options = {name: value for name, (value, _) in repairs.items()}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", GraftsimWarning)
+            try:
+                read_table(table, columns, "log", names=robot, **options)
+            except LogError as error:
+                fault = str(error)
+            else:
+                return repairs, tuple(str(w.message) for w in caught), ""
+        new = _repair(fault, repairs)
+        if not new:
+            break
+        repairs |= {name: (value, fault) for name, value in new.items()}
+    return repairs, (), fault
+
+
+def _repair(fault: str, have: Sequence[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+    for asked, options in REPAIRS:
+        if asked in fault and not set(options) & set(have):
+            return options
+    return {}
