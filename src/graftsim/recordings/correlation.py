@@ -42,14 +42,20 @@ def on_grid(channel: Channel, column: int, step: float, order: int, held: bool) 
     time, values = channel.time, channel.values[:, column]
     count = int((time[-1] - time[0]) / step) + 1
     grid = time[0] + step * np.arange(count)
-    after = np.clip(np.searchsorted(time, grid, side="right"), 1, len(time) - 1)
-    valid = time[after] - time[after - 1] <= GAP_FACTOR * channel.interval
+    valid = covered(channel, grid)
     on = values[np.searchsorted(time, grid, side="right") - 1] if held else np.interp(
         grid, time, values
     )  # fmt: skip
     for _ in range(order):
         on = _slope(on, step)
     return Signal(float(time[0]), step, on, valid)
+
+
+def covered(channel: Channel, times: Floats) -> NDArray[np.bool_]:
+    """Which times within a channel's own lie in none of its gaps."""
+    time = channel.time
+    after = np.clip(np.searchsorted(time, times, side="right"), 1, len(time) - 1)
+    return time[after] - time[after - 1] <= GAP_FACTOR * channel.interval
 
 
 def _slope(values: Floats, step: float) -> Floats:

@@ -89,9 +89,10 @@ def _clock(table: Table, plan: Plan) -> tuple[str, str] | None:
     cells = table.load(likely)
     for name in likely:
         values = cells[name].values
-        if len(values) > 1 and np.isfinite(values).all() and (np.diff(values) > 0).all():
+        steps = np.diff(values)
+        if len(steps) and np.isfinite(values).all() and (steps >= 0).all() and steps.any():
             which = "the first" if len(likely) > 1 else "the only one"
-            return name, f"increases throughout, {which} of {', '.join(likely[:5])}"
+            return name, f"never decreases, {which} of {', '.join(likely[:5])}"
     return None
 
 

@@ -90,6 +90,7 @@ def recording_from_arrays(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
+    robot: Model | None = None,
 ) -> Recording:
     """The same for arrays by name, [n] or [n, d]; arguments as `read_recording`.
 
@@ -98,7 +99,8 @@ def recording_from_arrays(
     Raises: LogError, naming array and row (counted from 0). Warns: GraftsimWarning.
     """
     repairs = Repairs(missing, duplicates, sort)
-    return _recording(array_table(arrays, name), columns, name, time, repairs)
+    names = robot and RobotNames.of(robot)
+    return _recording(array_table(arrays, name), columns, name, time, repairs, names)
 
 
 def read_recordings(

@@ -41,7 +41,8 @@ class PlainArrays(Preset):
         families, notes = [], []
         for name, columns in table.groups.items():
             quantity, commanded = _meaning(name)
-            if quantity is None:
+            numbered = tuple(f"{name}[{k}]" for k in range(len(columns)))
+            if quantity is None or columns != numbered:  # names are never passed over for places
                 continue
             joints = _order(columns, robot)
             if joints is None:

@@ -115,7 +115,7 @@ def _joints(found: list[_Column], robot: RobotNames | None) -> dict[str, str]:
             if c.owner in moving
         }
     plain = {"_".join(t.lower() for t in _TOKEN.findall(j)): j for j in robot.joints}
-    by_name = matched((c.owner for c in found if c.owner), list(plain))
+    by_name = matched((c.owner for c in found if c.owner and not _bare(c)), list(plain))
     by_number = _numbered({c.number for c in found if c.number is not None and _bare(c)}, robot)
     joints = {}
     for c in found:
@@ -123,7 +123,7 @@ def _joints(found: list[_Column], robot: RobotNames | None) -> dict[str, str]:
             joints[c.name] = plain[by_name[c.owner]]
         elif c.number in by_number and _bare(c):
             joints[c.name] = by_number[c.number]
-        elif not c.owner and len(robot.joints) == 1:
+        elif not c.owner and c.number is None and len(robot.joints) == 1:
             joints[c.name] = robot.joints[0]
     return joints
 
@@ -134,7 +134,7 @@ def _numbered(numbers: set[int], robot: RobotNames) -> dict[int, str]:
     named = {n: [j for j, own in ends.items() if own and int(own[-1]) == n] for n in numbers}
     if all(len(joints) == 1 for joints in named.values()):
         return {n: joints[0] for n, joints in named.items()}
-    first = min(numbers)
+    first = min(numbers, default=-1)
     if first not in (0, 1):
         return {}
     return {n: robot.joints[n - first] for n in numbers if n - first < len(robot.joints)}
@@ -142,7 +142,7 @@ def _numbered(numbers: set[int], robot: RobotNames) -> dict[int, str]:
 
 def _bare(column: _Column) -> bool:
     """Whether the owner is but a number, or a letter or two before it (`j3`)."""
-    return len(re.sub(r"[\d_]", "", column.owner)) <= 2
+    return column.number is not None and len(re.sub(r"[\d_]", "", column.owner)) <= 2
 
 
 def _units(
