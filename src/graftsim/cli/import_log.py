@@ -43,8 +43,9 @@ def run(options: ImportOptions) -> int:
     text = "\n".join(lines) + "\n"
     try:
         out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ProblemError(f"{out}: cannot be written: {error.strerror}.") from error
+    except (OSError, ValueError) as error:  # no such folder, or a name that no system has
+        said = getattr(error, "strerror", None) or error
+        raise ProblemError(f"{out}: cannot be written: {said}.") from error
     console = terminal()
     console.print(text, soft_wrap=True)
     for doubt in guess.doubts:

@@ -166,8 +166,8 @@ def _candidates(a: Recording, b: Recording, given: Sequence[tuple[str, str]] | N
 
 def _namesakes(pair: Pair) -> float:
     """A little in favour of channels of one joint, where all joints move alike."""
-    labels = (parse_name(name).label for name in (pair.reference, pair.other))
-    return NAMESAKES * difflib.SequenceMatcher(None, *labels).ratio()
+    x, y = parse_name(pair.reference).label, parse_name(pair.other).label
+    return NAMESAKES * difflib.SequenceMatcher(None, x, y).ratio()
 
 
 def _is(name: str, quantities: tuple[str, ...]) -> bool:
@@ -233,5 +233,5 @@ def _fitted(
 def _derived(channel: Channel, step: float, order: int) -> Channel:
     """A channel's derivative, on a grid."""
     on = on_grid(channel, 0, step, order, held=False)
-    time = on.start + step * np.arange(len(on.values))
+    time = on.start + step * np.arange(len(on.values), dtype=np.float64)
     return Channel(channel.name, time[on.valid], on.values[on.valid], channel.unit)

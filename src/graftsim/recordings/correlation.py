@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def best_lag(a: Signal, b: Signal, share: float) -> Peak:
     X, X2, M = (np.fft.rfft(v, size) for v in (x, x * x, m))
     Y, Y2, K = (np.fft.rfft(v, size) for v in (y, y * y, k))
 
-    def over(P: Floats, Q: Floats) -> Floats:
+    def over(P: Any, Q: Any) -> Floats:
         # Entry i: sum over t of p(t + i - (len(b) - 1)) q(t).
         found = np.fft.irfft(P * np.conj(Q), size)
         return np.concatenate([found[size - len(y) + 1 :], found[: len(x)]])

@@ -8,6 +8,11 @@ import warnings
 import h5py
 import numpy as np
 import pytest
+from log_texts import refused
+
+import graftsim as gs
+from graftsim.errors import GraftsimWarning, LogError
+from graftsim.io.logs.read import read_recording, read_recordings
 from log_samples import (
     COUNT,
     DT,
@@ -31,11 +36,6 @@ from log_samples import (
     write_torch,
     write_ulog,
 )  # fmt: skip
-from log_texts import refused
-
-import graftsim as gs
-from graftsim.errors import GraftsimWarning, LogError
-from graftsim.io.logs.read import read_recording, read_recordings
 
 JOINT_Q = [f"joint.q[{j}]" for j in JOINTS]
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from log_samples import JOINTS, TIME, Q, joint_states, nanoseconds, write_mcap_json
 
 import graftsim as gs
 from graftsim.errors import LogError
@@ -11,6 +10,7 @@ from graftsim.io.logs.presets.plain_columns import PlainColumns
 from graftsim.io.logs.presets.unitree import Unitree
 from graftsim.io.logs.read import read_recording, recording_from_arrays
 from graftsim.io.logs.tables import array_table
+from log_samples import JOINTS, TIME, Q, joint_states, nanoseconds, write_mcap_json
 
 LEGS = [f"{leg}_{part}" for leg in ("FL", "FR", "RL", "RR") for part in ("hip", "thigh", "calf")]
 

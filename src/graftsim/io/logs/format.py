@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from graftsim.errors import LogError
 from graftsim.io.logs.tables import Table
 
 
@@ -32,3 +34,20 @@ class LogFormat(abc.ABC):
     def runs(self, path: Path) -> tuple[Table, ...]:
         """A table for each run in a file or folder that may hold several, each with its `run`."""
         return (self.read(path),)
+
+
+def only_run(path: Path, tables: Sequence[Table]) -> Table:
+    """The table of a file of one run. Raises: LogError for several."""
+    if len(tables) == 1:
+        return tables[0]
+    runs = [table.run for table in tables]
+    raise LogError(
+        f"{path}: holds {len(runs)} runs ({listed(runs)}). Name one, '{path}#{runs[0]}', or read "
+        "them all by read_recordings."
+    )
+
+
+def listed(runs: Sequence[str]) -> str:
+    """Names of runs for a message, many cut short."""
+    shown = ", ".join(runs[:4])
+    return f"{shown}, ... {runs[-1]}" if len(runs) > 5 else ", ".join(runs) or "one run"

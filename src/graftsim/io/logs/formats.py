@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graftsim.errors import LogError
 from graftsim.io.logs.csv_tables import CSV
-from graftsim.io.logs.format import LogFormat
+from graftsim.io.logs.format import LogFormat, listed, only_run
 from graftsim.io.logs.hdf5 import HDF5
 from graftsim.io.logs.lerobot import LeRobot
 from graftsim.io.logs.matlab import Matlab
@@ -53,7 +53,7 @@ def open_tables(path: str | Path, formats: Sequence[LogFormat] = LOG_FORMATS) ->
     known = [table.run for table in tables]
     if run in known and len(tables) > 1:
         return (tables[known.index(run)],)
-    raise LogError(f"{file}: there is no run {run!r} in it. It has {_listed(known)}.")
+    raise LogError(f"{file}: there is no run {run!r} in it. It has {listed(known)}.")
 
 
 def open_table(path: str | Path, formats: Sequence[LogFormat] = LOG_FORMATS) -> Table:
@@ -61,13 +61,7 @@ def open_table(path: str | Path, formats: Sequence[LogFormat] = LOG_FORMATS) -> 
 
     Raises: LogError as `open_tables`, and for several runs.
     """
-    tables = open_tables(path, formats)
-    if len(tables) > 1:
-        raise LogError(
-            f"{path}: holds {len(tables)} runs ({_listed([t.run for t in tables])}). Name one, "
-            f"'{path}#{tables[0].run}', or read them all by read_recordings."
-        )
-    return tables[0]
+    return only_run(Path(path), open_tables(path, formats))
 
 
 def _split_run(path: Path) -> tuple[Path, str, str]:
@@ -88,8 +82,3 @@ def _form_of(path: Path, formats: Sequence[LogFormat]) -> LogFormat:
         what = "no log, but a folder without what a bag or a data set has" if path.is_dir() else ""
         raise LogError(f"{path}: there is no such file{f': it is {what}' if what else ''}.")
     return readers[suffix]
-
-
-def _listed(runs: Sequence[str]) -> str:
-    shown = ", ".join(runs[:4])
-    return f"{shown}, ... {runs[-1]}" if len(runs) > 5 else ", ".join(runs) or "one run"

@@ -12,7 +12,7 @@ import numpy as np
 
 from graftsim.errors import LogError
 from graftsim.io.logs.damage import begins_with, check_size, library, reading
-from graftsim.io.logs.format import LogFormat
+from graftsim.io.logs.format import LogFormat, only_run
 from graftsim.io.logs.nested import nested_table
 from graftsim.io.logs.tables import Clock, Table
 
@@ -39,10 +39,7 @@ class HDF5(LogFormat):
 
     def read(self, path: Path) -> Table:
         """The table of a file of one run."""
-        tables = self.runs(path)
-        if len(tables) > 1:
-            raise LogError(f"{path}: holds {len(tables)} runs; name one, '{path}#{tables[0].run}'.")
-        return tables[0]
+        return only_run(path, self.runs(path))
 
     def runs(self, path: Path) -> tuple[Table, ...]:
         """A table for each group of a run, or one for the file."""

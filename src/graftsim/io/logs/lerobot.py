@@ -14,7 +14,7 @@ from typing import Any, final
 
 from graftsim.errors import LogError
 from graftsim.io.logs.damage import library, reading
-from graftsim.io.logs.format import LogFormat
+from graftsim.io.logs.format import LogFormat, only_run
 from graftsim.io.logs.parquet import frame_table
 from graftsim.io.logs.tables import Table
 
@@ -31,15 +31,11 @@ class LeRobot(LogFormat):
 
     def matches(self, path: Path) -> bool:
         """By meta/info.json with features in it."""
-        root = _root_of(path)
-        return root is not None
+        return _root_of(path) is not None
 
     def read(self, path: Path) -> Table:
         """The table of a data set of one episode."""
-        tables = self.runs(path)
-        if len(tables) > 1:
-            raise LogError(f"{path}: holds {len(tables)} episodes; name one, '{path}#0'.")
-        return tables[0]
+        return only_run(path, self.runs(path))
 
     def runs(self, path: Path) -> tuple[Table, ...]:
         """A table for each episode, called by its number."""

@@ -95,7 +95,7 @@ class _Tensors(pickle.Unpickler):
         self._folder = place.rpartition("/")[0]
         order = f"{self._folder}/byteorder"
         big = order in archive.namelist() and archive.read(order) == b"big"
-        self._order = ">" if big else "<"
+        self._big = big
 
     def find_class(self, module: str, name: str) -> Any:
         """One of the names that tensors need. Raises LogError for any other."""
@@ -119,7 +119,7 @@ class _Tensors(pickle.Unpickler):
         if kind != "storage" or not isinstance(code, str) or not isinstance(count, int):
             raise LogError(f"{self._path}: holds {kind!r}, which is no storage of a tensor.")
         place = f"{self._folder}/data/{key}"
-        dtype = np.dtype(code).newbyteorder(self._order)
+        dtype = np.dtype((">" if self._big else "<") + code)
         check_size(self._path, place, count, dtype.itemsize)
         info = self._archive.getinfo(place)
         if info.file_size != count * dtype.itemsize:
