@@ -61,23 +61,23 @@ def test_deviations_are_honest():
     assert np.abs(np.mean(scores, axis=0)).max() < 0.5
 
 
-def servo(time, u, delay, rate=25.0):
-    """Positions of servos that follow commands with a pure delay and a lag of two poles."""
-    fine = np.arange(time[0], time[-1], 1e-3)
-    held = u(fine - delay)
-    q = qd = 0.0
-    path = []
-    for wanted in held:
-        qd += 1e-3 * (rate**2 * (wanted - q) - 2 * rate * qd)
-        q += 1e-3 * qd
+def servo(time, u, delay, rate=25.0, h=2e-4):
+    """Positions of a servo that follows commands with a pure delay and a lag of two poles."""
+    fine = h * np.arange(round((time[-1] - time[0]) / h) + 1)
+    q = qd = u(np.array([time[0]]))[0]
+    qd, path = 0.0, []
+    for wanted in u(time[0] + fine - delay):
         path.append(q)
-    return np.interp(time, fine, path)
+        acceleration = rate**2 * (wanted - q) - 2 * rate * qd
+        q += h * qd + h * h / 2 * acceleration
+        qd += h * acceleration
+    return np.interp(time, time[0] + fine, path)
 
 
 def test_a_command_and_the_motion_that_follows():
     """No channel is in both: the offset holds the lag of the servo, and is said to."""
     time = np.arange(0, 20, 0.01)
-    held = lambda t: motion(np.floor(t / 0.02) * 0.02)  # noqa: E731
+    held = lambda t: motion(np.floor(t / 0.02 + 1e-6) * 0.02)  # noqa: E731
     a = recording("motion", q_x=(time, servo(time, held, 0.0)), q_y=(time, motion(1.7 * time)))
     b = recording("commands", u_mx=(time - 0.2, held(time)), u_my=(time - 0.2, held(2 * time)))
     found = align_clocks(a, b)

@@ -95,12 +95,12 @@ def _linearised(
 
 def _covariance(J: Floats, r: Floats, lengths: list[int]) -> Floats:
     edges = np.cumsum([0, *lengths])
-    stretch = max(_reach(r[a:b]) for a, b in pairwise(edges))
+    stretch = max(reach(r[a:b]) for a, b in pairwise(edges))
     variance = float(r @ r) / max(len(r) - J.shape[1], 1)
     return variance * stretch * np.linalg.pinv(J.T @ J)
 
 
-def _reach(r: Floats) -> float:
+def reach(r: Floats) -> float:
     """Integrated autocorrelation time of residuals, in samples: 1 where they are white."""
     r = r - r.mean()
     size = 1 << (2 * len(r) - 1).bit_length()

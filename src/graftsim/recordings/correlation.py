@@ -43,9 +43,9 @@ def on_grid(channel: Channel, column: int, step: float, order: int, held: bool) 
     count = int((time[-1] - time[0]) / step) + 1
     grid = time[0] + step * np.arange(count)
     valid = covered(channel, grid)
-    on = values[np.searchsorted(time, grid, side="right") - 1] if held else np.interp(
-        grid, time, values
-    )  # fmt: skip
+    # A grid point that rounding puts just before its sample belongs to it.
+    last = np.searchsorted(time, grid + 1e-6 * step, side="right") - 1
+    on = values[last] if held else np.interp(grid, time, values)
     for _ in range(order):
         on = _slope(on, step)
     return Signal(float(time[0]), step, on, valid)
