@@ -158,3 +158,43 @@ def test_a_mapping_over_two_files(place, tmp_path, cli):
     assert code == 2 and "no column 'v'" in err
     code, _, err = cli(*fit, "--merge", "no")
     assert code == 2
+
+
+def test_two_files_with_columns_of_their_own(tmp_path, cli):
+    """Both are looked at, and the run file maps the columns of both."""
+    out = tmp_path / "run.toml"
+    motion = write(tmp_path / "motion.csv", time=TIME, q_1=np.sin(TIME), q_2=np.cos(TIME))
+    drive = write(tmp_path / "drive.csv", time=TIME, tau_1=TIME, tau_2=TIME)
+    assert cli("import", motion, drive, "--out", out)[0] == 0
+    content = tomllib.loads(out.read_text())
+    assert len(content["logs"]) == 2
+    assert content["columns"]["joint.q[joint1]"] == "q_1"
+    assert content["columns"]["joint.tau[joint2]"] == "tau_2"
+
+
+def test_commands_stamped_by_another_clock(tmp_path, cli):
+    """In one log with the motion: --merge align finds by how much, before the fit (U5)."""
+    robot = tmp_path / "arm.xml"
+    robot.write_text(
+        '<mujoco><compiler angle="radian"/><worldbody><body name="b"><joint name="j" axis="0 1 0" '
+        'damping="0.1"/><inertial pos="0 0 -0.2" mass="1" diaginertia="0.05 0.05 0.01"/></body>'
+        '</worldbody><actuator><position name="m" joint="j" kp="50" kv="3"/></actuator></mujoco>'
+    )
+    time = 0.01 * np.arange(1050)
+    wanted = 0.5 * np.sin(2 * time) + 0.3 * np.sin(0.3 * time**2)
+    drive = write(tmp_path / "drive.csv", **{"time": time, "control[m]": wanted})
+    code, _, err = cli("simulate", robot, "--controls", drive, "--seconds", "10", "--dt", "0.01",
+                       "--noise", "0.001", "--out", tmp_path / "run.csv")  # fmt: skip
+    assert code == 0, err
+    from graftsim import read_recording
+
+    made = read_recording(tmp_path / "run.csv")
+    q, u = made["joint.q[j]"], made["control[m]"]
+    late = np.interp(q.time + 0.2, u.time, u.values[:, 0])  # stamped 0.2 s too early
+    log = write(
+        tmp_path / "late.csv", **{"time": q.time, "joint.q[j]": q.values[:, 0], "control[m]": late}
+    )
+    code, _, err = cli("fit", robot, log, "--merge", "align", *FIT, "--out", tmp_path / "fit")
+    assert code in (0, 1), err
+    offset, std = (float(x) for x in err.split("offset ")[1].split(" s,")[0].split(" +- "))
+    assert abs(offset - 0.2) < 2 * std < 0.05

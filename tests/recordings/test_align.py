@@ -185,3 +185,16 @@ def test_parts_of_runs_are_merged_where_it_is_clear():
         merge_parts([first[1]])
     with pytest.raises(LogError, match="have no time in common"):
         merge_recordings(first[0], second[1])
+
+
+def test_alignment_of_clocks_from_1970():
+    """Times are moved to the reference's clock, epoch and all: merging moves them no more."""
+    a, b = two(2, 0.3, 0.0)
+    a = recording("a", 1000.0, q_x=(a["joint.q[x]"].time, a["joint.q[x]"].values[:, 0]))
+    q = b["joint.q[x]"]
+    b = recording("b", 2000.0, q_x=(q.time, q.values[:, 0]), u_m=(q.time, q.values[:, 0]))
+    moved = align_clocks(a, b).apply(b)
+    assert moved.epoch == 1000.0
+    made = merge_recordings(a, moved)
+    assert made["control[m]"].time[0] == pytest.approx(q.time[0] + 0.3, abs=1e-3)
+    assert b.shift(5.0).epoch == 1995.0

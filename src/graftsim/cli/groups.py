@@ -38,7 +38,8 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Sort samples by time, where a log was written out of order."""
     merge: Literal["auto", "clock", "align", "no"] = "auto"
     """Logs that are parts of one run: auto merges one that has only commands with the one that has
-    only the motion; clock merges all, on one clock; align first finds the offsets of their clocks.
+    only the motion; clock merges all, on one clock; align first finds the offsets of their clocks
+    (of logs that have both, the offset of the commands in each).
     """
     heldout: Annotated[Strings, shown("LOG...")] = ()
     """Recordings kept for judgement; default: the end of each recording."""

@@ -17,7 +17,7 @@ from graftsim.cli.tables import terminal
 from graftsim.errors import LogError, ProblemError
 from graftsim.io.logs.columns import ColumnSpec
 from graftsim.io.logs.formats import open_tables
-from graftsim.io.logs.guess import LogGuess, guess_log
+from graftsim.io.logs.guess import LogGuess, guess_log, with_log
 from graftsim.io.logs.names import RobotNames
 from graftsim.model.catalogue import labels, leaf
 from graftsim.model.model import Model
@@ -29,7 +29,7 @@ TRUSTED = 160
 
 
 def run(options: ImportOptions) -> int:
-    """Guess from the first log, write the run file, and say what to look at in it."""
+    """Guess from the logs, write the run file, and say what to look at in it."""
     out = Path(options.out)
     if out.exists() and not options.force:
         raise ProblemError(f"{out} is there already; --force writes over it, --out another file.")
@@ -37,9 +37,15 @@ def run(options: ImportOptions) -> int:
     model = None
     if options.robot:
         model = load_model(options.robot, options.base, options.repair_inertia, options.touch)
-    tables = open_tables(paths[0])
-    guess = guess_log(tables[0], RobotNames.of(model) if model else None)
-    lines = list(_lines(options, paths, guess, model, tables[0].names))
+    names = RobotNames.of(model) if model else None
+    table = open_tables(paths[0])[0]
+    guess = guess_log(table, names)
+    columns = dict.fromkeys(table.names)
+    for path in paths[1:]:
+        other = open_tables(path)[0]
+        guess = with_log(guess, table, other, names)
+        columns |= dict.fromkeys(other.names)
+    lines = list(_lines(options, paths, guess, model, tuple(columns)))
     text = "\n".join(lines) + "\n"
     try:
         out.write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.io.logs.read import read_recordings
 from graftsim.model.model import Model
 from graftsim.recordings.align import align_clocks
-from graftsim.recordings.merge import merge_parts, merge_recordings, moves_only
+from graftsim.recordings.merge import is_part, merge_parts, merge_recordings, moves_only
 from graftsim.recordings.recording import Recording
 
 
@@ -77,6 +77,8 @@ def _merged(recordings: list[Recording], how: str) -> list[Recording]:
         return recordings
     if how == "auto":
         return merge_parts(recordings)
+    if how == "align" and not any(map(is_part, recordings)):
+        return [_commands_aligned(r) for r in recordings]
     if len(recordings) < 2:
         raise ProblemError(f"--merge {how} is for two logs or more of one run; there is one.")
     first = next((r for r in recordings if moves_only(r)), recordings[0])
@@ -84,3 +86,11 @@ def _merged(recordings: list[Recording], how: str) -> list[Recording]:
     if how == "align":
         others = [align_clocks(first, other).apply(other) for other in others]
     return [merge_recordings(first, *others)]
+
+
+def _commands_aligned(recording: Recording) -> Recording:
+    """A recording whose commands were stamped by another clock than the motion."""
+    names = [name for name in recording if name.startswith("control[")]
+    rest = recording.select(*(name for name in recording if name not in names))
+    commands = recording.select(*names)
+    return merge_recordings(rest, align_clocks(rest, commands).apply(commands))

@@ -55,6 +55,7 @@ class Alignment:
     reaches. correlation: at the best lag. servo: natural frequency (rad/s) and damping ratio of the
     servo through which commands were compared with the motion that they cause. lagged: whether
     causes were compared with effects at all, so that a pure delay between them is in the offset.
+    epoch: of the reference.
     """
 
     offset: float
@@ -66,6 +67,7 @@ class Alignment:
     pairs: tuple[Pair, ...]
     lagged: bool
     servo: tuple[float, float] | None = None
+    epoch: float = 0.0
 
     def __str__(self) -> str:
         named = [p.other if p.same else f"{p.other} and {p.reference}" for p in self.pairs]
@@ -90,7 +92,7 @@ class Alignment:
             for name, channel in recording.channels.items()
         }
         notes = (*recording.notes, f"clock aligned: {self}")
-        return dataclasses.replace(recording, channels=moved, notes=notes)
+        return dataclasses.replace(recording, channels=moved, notes=notes, epoch=self.epoch)
 
 
 def align_clocks(
@@ -135,11 +137,11 @@ def align_clocks(
     if not best.same and best.order == 0 and not drift:
         found = _through_servos(reference, other, looks, best, fine)
         if found is not None:
-            return found
+            return dataclasses.replace(found, epoch=reference.epoch)
     alike = (p for k, p in looks if p.same and abs(k.correlation) >= ALIKE)
     pairs = tuple(alike) if best.same else (best,)
     fit = _fitted(reference, other, pairs, fine.lag, best.same if drift is None else drift)
-    return Alignment(*fit, fine.correlation, pairs, not best.same)
+    return Alignment(*fit, fine.correlation, pairs, not best.same, epoch=reference.epoch)
 
 
 def _through_servos(

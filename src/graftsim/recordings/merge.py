@@ -48,8 +48,7 @@ def on_clock_of(first: Recording, other: Recording) -> Recording:
     """The other recording in s of the first one's clock, where both count from a known day."""
     if not (first.epoch and other.epoch) or first.epoch == other.epoch:
         return other
-    shift = other.epoch - first.epoch
-    return dataclasses.replace(other.shift(shift), epoch=first.epoch)
+    return other.shift(other.epoch - first.epoch)
 
 
 def common_time(a: Recording, b: Recording) -> float:
@@ -66,6 +65,11 @@ def drives_only(recording: Recording) -> bool:
 def moves_only(recording: Recording) -> bool:
     """Whether it has motion, and no commands."""
     return _has(recording, _MOTION) and not _has(recording, ("control",))
+
+
+def is_part(recording: Recording) -> bool:
+    """Whether it lacks commands or motion."""
+    return not (_has(recording, _MOTION) and _has(recording, ("control",)))
 
 
 def merge_parts(recordings: Sequence[Recording]) -> list[Recording]:

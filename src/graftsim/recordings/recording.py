@@ -219,7 +219,8 @@ class Recording:
     def shift(self, offset: float) -> Recording:
         """The same samples, `offset` s later; `shift(-recording.start)` starts them at 0."""
         moved = [c.replace(time=c.time + offset) for c in self.channels.values()]
-        return self._with(moved, f"clock shifted by {offset:.9g} s")
+        shifted = self._with(moved, f"clock shifted by {offset:.9g} s")
+        return dataclasses.replace(shifted, epoch=self.epoch - offset) if self.epoch else shifted
 
     def select(self, *names: str) -> Recording:
         """Only these channels, in this order. Raises: LogError for an unknown name."""

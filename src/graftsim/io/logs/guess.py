@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,30 @@ def guess_log(table: Table, robot: RobotNames | None) -> LogGuess:
     repairs, doubts, fault = _tried(table, columns, robot)
     return LogGuess(
         plan.guesses, bool(plain), clock, repairs, plan.notes, doubts, fault, plan.start
+    )
+
+
+def with_log(have: LogGuess, first: Table, table: Table, robot: RobotNames | None) -> LogGuess:
+    """A guess that also holds for another log: its own channels, if its columns are others; its
+    repairs, doubts and fault in any case.
+
+    Raises: LogError when nothing of it can be guessed.
+    """
+    same = set(table.names) == set(first.names)
+    new = guess_log(table, robot)
+    taken = {guess.channel for guess in have.guesses}
+    more = () if same else tuple(g for g in new.guesses if g.channel not in taken)
+    notes = () if same else new.notes
+    return replace(
+        have,
+        guesses=(*have.guesses, *more),
+        header=have.header and new.header,
+        clock=have.clock or new.clock,
+        repairs={**new.repairs, **have.repairs},
+        notes=tuple(dict.fromkeys((*have.notes, *notes))),
+        doubts=tuple(dict.fromkeys((*have.doubts, *new.doubts))),
+        fault=have.fault or new.fault,
+        start={**new.start, **have.start},
     )
 
 
