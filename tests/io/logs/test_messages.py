@@ -1,5 +1,7 @@
 """Bags of messages that are more than joint states, by definitions that they bring with them."""
 
+import sqlite3
+
 import numpy as np
 import pytest
 from rosbags.rosbag2 import StoragePlugin, Writer
