@@ -104,7 +104,7 @@ class _Problem(NamedTuple):
         padded[: len(values)], padded[len(values) : size // 2] = values, values[-1]
         return _Problem(
             np.fft.rfft(padded),
-            2 * np.pi * np.fft.rfftfreq(size, step),
+            np.asarray(2 * np.pi * np.fft.rfftfreq(size, step), dtype=np.float64),
             u.start,
             step,
             size,

@@ -124,6 +124,27 @@ def test_arrays_of_all_joints_in_the_robots_order():
         recording_from_arrays({"time": TIME, "joint_position": Q})
 
 
+def test_what_no_driver_fills_is_left_out(tmp_path):
+    """Efforts of zero throughout are no torques; those of one joint that rests are."""
+    messages = []
+    for stamp, at, fields in joint_states(nanoseconds()):
+        messages.append((stamp, at, {**fields, "effort": np.zeros(2)}))
+    path = write_mcap_json(tmp_path / "log.mcap", messages)
+    made = read_recording(path)
+    assert not any(name.startswith("joint.tau") for name in made)
+    assert any("0 throughout: /joint_states.effort" in note for note in made.notes)
+    messages = [(t, at, {**f, "effort": np.array([0.0, 1.0])}) for t, at, f in messages]
+    assert "joint.tau[shoulder]" in read_recording(write_mcap_json(path, messages))
+
+
+def test_commands_without_names_are_asked_for():
+    """Numbers of a topic that commands, beside states with names."""
+    arrays = {"/c.header.stamp": TIME, "time": TIME, "/forward_commands.data": Q}
+    arrays |= {f"/s.position[{j}]": Q[:, k] for k, j in enumerate(JOINTS)}
+    made = recording_from_arrays(arrays)
+    assert any("/forward_commands.data has 2 numbers without names" in n for n in made.notes)
+
+
 def test_a_gripper_in_percent_of_its_travel():
     """LeRobot's 0 to 100 becomes the travel in the robot's file, the arm degrees."""
     names = ["shoulder.pos", "gripper.pos"]

@@ -12,10 +12,10 @@ import numpy as np
 
 from graftsim.errors import GraftsimWarning, LogError
 from graftsim.io.logs.columns import clock_in_header, clock_spec, from_header
-from graftsim.io.logs.mapping import Plan, recognised
 from graftsim.io.logs.names import RobotNames
 from graftsim.io.logs.presets import PRESETS, Guess
 from graftsim.io.logs.presets.plain_columns import PlainColumns
+from graftsim.io.logs.recognise import Plan, recognised
 from graftsim.io.logs.tables import Table
 
 REPAIRS: tuple[tuple[str, Mapping[str, Any]], ...] = (

@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike
 from graftsim.errors import GraftsimWarning, LogError
 from graftsim.io.logs.checks import mixed_rates, suspicions
 from graftsim.io.logs.clean import Repairs, Samples, samples
+from graftsim.io.logs.clocks import timings
 from graftsim.io.logs.columns import ColumnLike, ColumnSpec, example_mapping, left_out
 from graftsim.io.logs.epochs import since_epoch
 from graftsim.io.logs.format import LogFormat
 from graftsim.io.logs.formats import LOG_FORMATS, open_table, open_tables
-from graftsim.io.logs.mapping import parts_of, plan_of, timings
+from graftsim.io.logs.mapping import parts_of, plan_of
 from graftsim.io.logs.names import RobotNames
 from graftsim.io.logs.tables import Table, array_table
 from graftsim.io.logs.write import write_csv
@@ -150,7 +151,8 @@ def read_recordings(
 
 def _is_there(given: str | Path) -> bool:
     """Whether a path, or that of a data set before `#run`, exists."""
-    return Path(given).exists() or Path(str(given).rpartition("#")[0] or "\0").exists()
+    data_set = str(given).rpartition("#")[0]
+    return Path(given).exists() or (bool(data_set) and Path(data_set).exists())
 
 
 def read_table(

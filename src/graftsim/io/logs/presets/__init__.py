@@ -6,6 +6,7 @@ from graftsim.io.logs.presets.plain_arrays import PlainArrays
 from graftsim.io.logs.presets.preset import Guess as Guess, Preset as Preset, Proposal as Proposal
 from graftsim.io.logs.presets.trajectory_controller import TrajectoryController
 from graftsim.io.logs.presets.unitree import Unitree
+from graftsim.io.logs.presets.unnamed_commands import UnnamedCommands
 
 PRESETS: tuple[Preset, ...] = (
     JointState(),
@@ -13,5 +14,6 @@ PRESETS: tuple[Preset, ...] = (
     Unitree(),
     LeRobotNames(),
     PlainArrays(),
+    UnnamedCommands(),
 )
 """Of a channel that several propose, the first counts."""
