@@ -334,3 +334,29 @@ def test_a_library_that_is_not_there(tmp_path, monkeypatch):
     path = write_hdf5(tmp_path / "log.h5")
     monkeypatch.setitem(sys.modules, "h5py", None)
     assert f"{path}: reading HDF5 needs h5py: pip install 'graftsim[hdf5]'" in refused(path, None)
+
+
+@pytest.mark.parametrize(
+    ("data", "logged"),
+    [
+        (b'{"header": {"stamp": {"sec": 1e300, "nsec": 0}}, "q": 1}', 5),
+        (b'{"header": {"stamp": {"sec": 100000000000000000000000, "nsec": 0}}, "q": 1}', 5),
+        (b'{"q": 1}', 2**64 - 1),
+        (b"[" * 100_000, 5),
+        (b'{"q": 1', 5),
+        (b"\xff\xfe", 5),
+        (b"[]", 5),
+    ],
+)
+def test_messages_of_json_that_are_none(tmp_path, data, logged):
+    """Times beyond all clocks, nests without an end, other bytes: refused with the file."""
+    from mcap.writer import Writer
+
+    path = tmp_path / "log.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start(profile="")
+        channel = writer.register_channel("/t", "json", writer.register_schema("t", "", b""))
+        writer.add_message(channel, log_time=logged, publish_time=0, data=data)
+        writer.finish()
+    assert str(path) in refused(path, {"signal[q]": "/t.q"})

@@ -44,4 +44,5 @@ class McapJSON(LogFormat):
         if not topics:
             listed = "; ".join(skipped.values()) or "it is empty"
             raise LogError(f"{path}: there is no topic of JSON messages to read: {listed}.")
-        return topics_table(topics.values(), str(path), skipped.values())
+        with reading(path, self.name):
+            return topics_table(topics.values(), str(path), skipped.values())

@@ -49,7 +49,8 @@ class RosBag(LogFormat):
         if not topics:
             listed = "; ".join(skipped.values()) or "it is empty"
             raise LogError(f"{path}: there is no topic to read: {listed}.")
-        return topics_table(topics.values(), str(path), skipped.values())
+        with reading(path, self.name):
+            return topics_table(topics.values(), str(path), skipped.values())
 
 
 def _messages(path: Path, reader: Any, topics: dict[str, Topic], skipped: dict[str, str]) -> None:
