@@ -12,6 +12,7 @@ from log_texts import refused
 
 import graftsim as gs
 from graftsim.errors import GraftsimWarning, LogError
+from graftsim.io.logs import matlab
 from graftsim.io.logs.read import read_recording, read_recordings
 from log_samples import (
     COUNT,
@@ -360,3 +361,14 @@ def test_messages_of_json_that_are_none(tmp_path, data, logged):
         writer.add_message(channel, log_time=logged, publish_time=0, data=data)
         writer.finish()
     assert str(path) in refused(path, {"signal[q]": "/t.q"})
+
+
+@pytest.mark.parametrize(("at", "byte"), [(233, 255), (260, 1), (162, 255)])
+def test_matlab_files_that_bring_their_reader_down(tmp_path, monkeypatch, at, byte):
+    """SciPy 1.17 crashes on the first two and does not end on the third; this process goes on."""
+    monkeypatch.setattr(matlab, "PATIENCE", 3.0)
+    path = write_matlab(tmp_path / "log.mat")
+    data = bytearray(path.read_bytes())
+    data[at] = byte
+    path.write_bytes(data)
+    assert f"{path}: cannot be read as MATLAB" in refused(path, None)

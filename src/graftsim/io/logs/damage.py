@@ -13,6 +13,9 @@ from graftsim.errors import LogError
 MOST_BYTES = 8 * 2**30
 """Of one column or array: what declares more is damaged, or no log."""
 
+MOST_PACKED = 1100
+"""Bytes that a byte of a file can stand for: deflate packs no more."""
+
 
 @contextmanager
 def reading(path: Path, form: str, part: str = "") -> Iterator[None]:
@@ -46,11 +49,13 @@ def library(path: Path, form: str, module: str, extra: str) -> ModuleType:
 
 
 def check_size(path: Path, part: str, items: int, item_bytes: int) -> None:
-    """Raises LogError for an array that declares more than `MOST_BYTES`."""
-    if items * item_bytes > MOST_BYTES:
+    """Raises LogError for an array that declares more than `MOST_BYTES`, or the file can hold."""
+    held = path.stat().st_size
+    if items * item_bytes > min(MOST_BYTES, MOST_PACKED * held + 2**20):
         raise LogError(
-            f"{path}, {part}: declares {items * item_bytes / 2**30:.3g} GiB; at most "
-            f"{MOST_BYTES // 2**30} GiB are read. The file is damaged, or this is no log."
+            f"{path}, {part}: declares {items * item_bytes / 2**30:.3g} GiB, in a file of "
+            f"{held / 2**30:.3g} GiB; at most {MOST_BYTES // 2**30} GiB are read. The file is "
+            "damaged, or this is no log."
         )
 
 

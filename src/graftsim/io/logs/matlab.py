@@ -1,18 +1,24 @@
-"""MATLAB's .mat files of every version, by pymatreader."""
+"""MATLAB's .mat files of every version, by pymatreader in a process of its own."""
 
 from __future__ import annotations
 
-import warnings
+import json
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import final
 
 import numpy as np
 
 from graftsim.errors import LogError
-from graftsim.io.logs.damage import begins_with, check_size, library, reading
+from graftsim.io.logs.damage import begins_with, library, reading
 from graftsim.io.logs.format import LogFormat
-from graftsim.io.logs.nested import leaves, nested_table
+from graftsim.io.logs.nested import nested_table
 from graftsim.io.logs.tables import Table
+
+PATIENCE, BYTES_A_SECOND = 30.0, 5e6
+"""s that reading may take, and how much a larger file adds."""
 
 
 @final
@@ -28,24 +34,9 @@ class Matlab(LogFormat):
 
     def read(self, path: Path) -> Table:
         """Arrays of one and two dimensions; objects (timeseries, table) cannot be read."""
-        pymatreader = library(path, self.name, "pymatreader", "matlab")
-        with reading(path, self.name), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on objects, which are named as skipped
-            for name, shape, _ in pymatreader.whosmat(str(path)):
-                check_size(path, f"array {name!r}", int(np.prod(shape, dtype=float)), 8)
-            content = pymatreader.read_mat(str(path))
-        arrays, skipped = {}, []
+        library(path, self.name, "pymatreader", "matlab")
         with reading(path, self.name):
-            own = {k: v for k, v in content.items() if not k.startswith("__")}
-            for name, value in leaves(own, "."):
-                try:
-                    array = np.asarray(value)
-                except ValueError:
-                    array = np.array(None)
-                if array.ndim in (1, 2) and array.dtype.kind in "fiub" and array.size > 1:
-                    arrays[name] = array
-                elif array.size > 1 or array.dtype.kind not in "fiubUS":
-                    skipped.append(f"{name} ({type(value).__name__}, shape {array.shape})")
+            arrays, skipped = _in_another_process(path)
         if not arrays:
             what = f": {', '.join(skipped[:5])}" if skipped else ""
             raise LogError(
@@ -53,3 +44,29 @@ class Matlab(LogFormat):
                 "and table cannot be read; save arrays, or structures of them."
             )
         return nested_table(arrays, str(path), ".", skipped)
+
+
+def _in_another_process(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Arrays by path and what is none. SciPy's reader may crash on a damaged file (1.17), which
+    must not take this process with it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "arrays.npz"
+        command = [sys.executable, "-P", "-m", "graftsim.io.logs.matlab_process"]
+        try:
+            done = subprocess.run(
+                [*command, str(path.absolute()), str(out)],
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE + path.stat().st_size / BYTES_A_SECOND,
+            )
+        except subprocess.TimeoutExpired:
+            raise ValueError("reading does not end; the file is damaged") from None
+        if done.returncode < 0:
+            raise ValueError("SciPy's reader crashes on it; the file is damaged")
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or ["no reason given"]
+            raise ValueError(said[-1])
+        names, skipped = json.loads(done.stdout)
+        with np.load(out, allow_pickle=False) as archive:
+            return {name: archive[str(k)] for k, name in enumerate(names)}, skipped

@@ -8,7 +8,6 @@ from typing import Any, final
 
 import numpy as np
 
-from graftsim.errors import LogError
 from graftsim.io.logs.damage import begins_with, library, reading
 from graftsim.io.logs.format import LogFormat
 from graftsim.io.logs.tables import Cells, Table
@@ -99,5 +98,5 @@ def _cells(frame: Any, name: str, part: int, polars: Any) -> Cells:
     text = {int(i): "null" for i in np.flatnonzero(series.is_null().to_numpy())}
     values = series.cast(polars.Float64).fill_null(float("nan")).to_numpy()
     if len(values) == 0:
-        raise LogError(f"column {name!r} holds no row")
+        raise ValueError(f"column {name!r} holds no row")
     return Cells(values * scale, rows, text)
