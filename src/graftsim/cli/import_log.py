@@ -12,6 +12,7 @@ import numpy as np
 
 from graftsim._version import __version__
 from graftsim.cli.import_options import ImportOptions
+from graftsim.cli.options import TouchOptions
 from graftsim.cli.robot import load_model
 from graftsim.cli.tables import terminal
 from graftsim.errors import LogError, ProblemError
@@ -36,7 +37,7 @@ def run(options: ImportOptions) -> int:
     paths = _paths(options.logs)
     model = None
     if options.robot:
-        model = load_model(options.robot, options.base, options.repair_inertia, options.touch)
+        model = load_model(options.robot, options.base, options.repair_inertia, TouchOptions())
     names = RobotNames.of(model) if model else None
     table = open_tables(paths[0])[0]
     guess = guess_log(table, names)

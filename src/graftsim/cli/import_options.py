@@ -8,7 +8,7 @@ import msgspec
 import tyro
 
 from graftsim.cli.choices import LOGS
-from graftsim.cli.options import Base, Flag, Strings, TouchOptions, shown
+from graftsim.cli.options import Base, Flag, Strings, shown
 
 
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,4 +30,3 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Of a URDF: whether its root is fixed to the world or floats."""
     repair_inertia: Flag = False
     """Mend impossible inertias of a URDF instead of refusing the file."""
-    touch: TouchOptions = TouchOptions()

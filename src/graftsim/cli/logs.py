@@ -17,6 +17,9 @@ from graftsim.recordings.align import align_clocks
 from graftsim.recordings.merge import is_part, merge_parts, merge_recordings, moves_only
 from graftsim.recordings.recording import Recording
 
+LONGEST = 300
+"""Characters of a note on the console; the report has all of it."""
+
 
 def read_logs(
     paths: Sequence[str],
@@ -39,7 +42,8 @@ def read_logs(
     said = {str(warning.message) for warning in caught}
     notes = dict.fromkeys(n for r in recordings for n in r.notes if n not in said)
     for note in notes:
-        console.print(f"note: {note}", soft_wrap=True)
+        shown = note if len(note) <= LONGEST else f"{note[:LONGEST]} ..."
+        console.print(f"note: {shown}", soft_wrap=True)
     return recordings
 
 
