@@ -25,11 +25,11 @@ def arrays_of(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on objects, which are named as skipped
-        for name, shape, _ in pymatreader.whosmat(str(path)):
+        for name, shape in _shapes(path):
             check_size(path, f"array {name!r}", int(np.prod(shape, dtype=float)), 8)
         content = pymatreader.read_mat(str(path))
     arrays, skipped = {}, []
-    own = {name: value for name, value in content.items() if not name.startswith("__")}
+    own = {name: value for name, value in content.items() if not name.startswith(("__", "#"))}
     for name, value in leaves(own, "."):
         try:
             array = np.asarray(value)
@@ -40,6 +40,16 @@ def arrays_of(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
         elif array.size > 1 or array.dtype.kind not in "fiubUS":
             skipped.append(f"{name} ({type(value).__name__}, shape {array.shape})")
     return arrays, skipped
+
+
+def _shapes(path: Path) -> list[tuple[str, tuple[int, ...]]]:
+    """Shapes that the file declares; none where SciPy cannot list them, as with objects."""
+    import pymatreader
+
+    try:
+        return [(name, shape) for name, shape, _ in pymatreader.whosmat(str(path))]
+    except TypeError:
+        return []
 
 
 def main(path: str, out: str) -> int:
