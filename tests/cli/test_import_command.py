@@ -1,11 +1,13 @@
 """`graftsim import`, patterns and presets in the command line, logs that are parts of one run."""
 
 import csv
+import json
 import tomllib
 
 import numpy as np
 import pytest
 
+import log_samples
 from graftsim.cli.fit_options import read_run_file
 
 FIT = ("--horizon", "0.25", "--growth", "1", "--iterations", "2", "--free", "joint.damping[*]")
@@ -198,3 +200,28 @@ def test_commands_stamped_by_another_clock(tmp_path, cli):
     assert code in (0, 1), err
     offset, std = (float(x) for x in err.split("offset ")[1].split(" s,")[0].split(" +- "))
     assert abs(offset - 0.2) < 2 * std < 0.05
+
+
+def test_a_bag_fits_as_its_table_does(place, tmp_path, cli, monkeypatch):
+    """The same motion as JointState messages, joints in changing order: the same damping."""
+    from graftsim import read_recording
+
+    made = read_recording(place / "a.csv")
+    joints = ("shoulder", "elbow")
+    q, qd = (
+        np.concatenate([made[f"{kind}[{j}]"].values for j in joints], axis=1)
+        for kind in ("joint.q", "joint.qd")
+    )
+    names = {"JOINTS": joints, "Q": q, "QD": qd, "COUNT": len(q)}
+    for name, value in names.items():
+        monkeypatch.setattr(log_samples, name, value)
+    stamps = log_samples.START * log_samples.NS + 10_000_000 * np.arange(len(q))
+    messages = log_samples.joint_states(stamps, stamps + 1234, lambda k: joints[:: 1 - 2 * (k % 2)])
+    bag = log_samples.write_ros(tmp_path / "bag", messages)
+    fit = ("fit", place / "robot.urdf")
+    results = []
+    for log in (place / "a.csv", bag):
+        code, out, err = cli(*fit, log, "--json", "--out", tmp_path / log.stem, *FIT)
+        assert code in (0, 1), err
+        results.append({p["name"]: p["value"] for p in json.loads(out)["parameters"]})
+    assert results[0] == pytest.approx(results[1], rel=1e-6)
