@@ -372,3 +372,19 @@ def test_matlab_files_that_bring_their_reader_down(tmp_path, monkeypatch, at, by
     data[at] = byte
     path.write_bytes(data)
     assert f"{path}: cannot be read as MATLAB" in refused(path, None)
+
+
+def test_frames_that_a_data_set_lost(tmp_path, arm):
+    """An episode whose frames do not follow each other has the clock of its time stamps."""
+    import polars
+
+    folder = write_lerobot(tmp_path / "set", episodes=2)
+    file = next(folder.glob("data/*/*.parquet"))
+    frame = polars.read_parquet(file)
+    frame.filter(
+        (polars.col("episode_index") == 0) | (polars.col("frame_index") != 50)
+    ).write_parquet(file)
+    whole, holed = read_recordings(folder, robot=arm)
+    assert len(whole[JOINT_Q[0]].time) == COUNT
+    assert len(holed[JOINT_Q[0]].time) == COUNT - 1
+    assert np.allclose(np.delete(TIME, 50), holed[JOINT_Q[0]].time, atol=1e-6)

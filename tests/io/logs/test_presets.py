@@ -167,6 +167,11 @@ def test_a_gripper_in_percent_of_its_travel():
         (["position", "u"], ["hinge"], ["joint.q[hinge]", "control[hinge_servo]"]),
         (["/states/left_knee/position"], ["left_knee"], ["joint.q[left_knee]"]),
         (["current_1"], ["j1"], ["signal[current:j1]"]),
+        (
+            ["q_d_0", "q_0", "tau_J_d_0", "tau_J_0"],
+            ["panda_joint1", "panda_joint2"],
+            ["joint.q[panda_joint1]", "joint.tau[panda_joint1]", "control[panda_joint1_servo]"],
+        ),
         (["tau_cmd_1"], ["j1"], ["joint.tau[j1]"]),
         (["elbow_temperature", "frame_index"], ["elbow"], None),
     ],

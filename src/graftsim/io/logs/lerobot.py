@@ -15,7 +15,7 @@ from typing import Any, final
 from graftsim.errors import LogError
 from graftsim.io.logs.damage import library, reading
 from graftsim.io.logs.format import LogFormat, only_run
-from graftsim.io.logs.parquet import frame_table
+from graftsim.io.logs.parquet import frame_table, list_widths
 from graftsim.io.logs.tables import Table
 
 _INFO = Path("meta") / "info.json"
@@ -108,37 +108,45 @@ def _episodes(path: Path, info: _Info) -> list[Table]:
     with reading(path, LeRobot.name):
         schema = polars.read_parquet_schema(path)
         frame = polars.scan_parquet(path)
-        if "episode_index" in schema:
-            column = frame.select("episode_index").collect()["episode_index"]
-            numbers = [int(n) for n in column.unique().sort().to_list() if n is not None]
-        else:
-            numbers = [int(n) for n in re.findall(r"\d+", path.stem)[-1:]] or [0]
+        widths = list_widths(path, frame, schema)
+        even = _numbers(path, frame, schema, polars)
     labels = {name: names for name, names in info.labels.items() if names}
+    note = (
+        f"LeRobot {info.version}: timestamp is frame_index / fps, so the clock of {info.fps:g} Hz "
+        "is made up, and what jitter or delay there was is lost"
+    )
     tables = []
-    for number in numbers:
+    for number, whole in even.items():
         own = frame
         if "episode_index" in schema:
             own = frame.filter(polars.col("episode_index") == number)
         with reading(path, LeRobot.name, f"episode {number}"):
-            table = frame_table(path, own, schema, labels)
-            even = "frame_index" not in schema or _without_gap(own)
-        notes = (
-            f"LeRobot {info.version}: timestamp is frame_index / fps, so the clock of "
-            f"{info.fps:g} Hz is made up, and what jitter or delay there was is lost",
-        )
+            table = frame_table(path, own, schema, labels, widths)
         tables.append(
             dataclasses.replace(
                 table,
-                source=f"{path}#{number}" if len(numbers) > 1 else str(path),
-                interval=1 / info.fps if even else None,
+                source=f"{path}#{number}" if len(even) > 1 else str(path),
+                interval=1 / info.fps if whole else None,
                 run=str(number),
-                notes=notes,
+                notes=(note,),
             )
         )
     return tables
 
 
-def _without_gap(frame: Any) -> bool:
-    """Whether the frames of an episode follow each other."""
-    index = frame.select("frame_index").collect()["frame_index"]
-    return not index.is_empty() and bool((index.diff().drop_nulls() == 1).all())
+def _numbers(path: Path, frame: Any, schema: Any, polars: Any) -> dict[int, bool]:
+    """Episodes of a file, and whether the frames of each follow each other without a gap."""
+    if "episode_index" not in schema:
+        return {int(re.findall(r"\d+", f"0{path.stem}")[-1]): "frame_index" not in schema}
+    if "frame_index" not in schema:
+        column = frame.select("episode_index").collect()["episode_index"]
+        return {int(n): True for n in column.unique().sort().drop_nulls().to_list()}
+    index = polars.col("frame_index")
+    gaps = (
+        frame.group_by("episode_index")
+        .agg((index.diff().drop_nulls() == 1).all().alias("even"))
+        .sort("episode_index")
+        .drop_nulls("episode_index")
+        .collect()
+    )
+    return {int(n): bool(even) for n, even in gaps.select("episode_index", "even").iter_rows()}

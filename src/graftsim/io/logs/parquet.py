@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
@@ -35,10 +35,17 @@ class Parquet(LogFormat):
 
 
 def frame_table(
-    path: Path, frame: Any, schema: Any, labels: dict[str, tuple[str, ...]] | None = None
+    path: Path,
+    frame: Any,
+    schema: Any,
+    labels: Mapping[str, tuple[str, ...]] | None = None,
+    widths: Mapping[str, int | None] | None = None,
 ) -> Table:
-    """A table of a lazy polars frame. labels: name of a list column -> names of its parts."""
+    """A table of a lazy polars frame. labels: name of a list column -> names of its parts; widths:
+    of list columns, where they are known already (`list_widths`).
+    """
     polars = library(path, Parquet.name, "polars", "parquet")
+    widths = list_widths(path, frame, schema) if widths is None else widths
     names: list[str] = []
     groups: dict[str, tuple[str, ...]] = {}
     skipped: list[str] = []
@@ -47,7 +54,7 @@ def frame_table(
         if not kind.is_nested():
             names.append(name)
             continue
-        width = _width(path, frame, name, kind, polars)
+        width = widths[name]
         if width is None:
             skipped.append(f"{name} ({kind})")
             continue
@@ -67,6 +74,12 @@ def frame_table(
     return Table(
         str(path), tuple(names), load, groups, tuple(skipped), row_note=" (counted from 0)"
     )
+
+
+def list_widths(path: Path, frame: Any, schema: Any) -> dict[str, int | None]:
+    """Length of the lists in each nested column; None where they differ, or are not of numbers."""
+    polars = library(path, Parquet.name, "polars", "parquet")
+    return {n: _width(path, frame, n, k, polars) for n, k in schema.items() if k.is_nested()}
 
 
 def _width(path: Path, frame: Any, name: str, kind: Any, polars: Any) -> int | None:

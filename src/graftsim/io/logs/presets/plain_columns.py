@@ -37,6 +37,7 @@ _NOISE = {
     *("meas", "measured", "actual", "act", "msr", "filt", "filtered", "est", "estimated", "raw"),
     *("joint", "motor", "state", "states", "value", "data"),
 }
+_BEFORE_D = {*_QUANTITY, "j"}
 _UNITS = {
     "joint.q": {"deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "mm": "mm"},
     "joint.qd": {"deg": "deg/s", "dps": "deg/s", "rad": "rad/s", "rpm": "rpm", "degs": "deg/s",
@@ -91,14 +92,16 @@ def _column(name: str) -> _Column | None:
     bare, stated = re.fullmatch(r"(.*?)\s*(?:[(\[]([^()\[\]\d]*)[)\]])?\s*", name).groups()  # type: ignore[union-attr]
     tokens = [t.lower() for t in _TOKEN.findall(bare)]
     kinds = [k for k, t in enumerate(tokens) if t in _QUANTITY]
-    commanded = any(t in _COMMAND for t in tokens)
+    # libfranka writes q_d and tau_J_d for what is desired.
+    short = [k for k, t in enumerate(tokens) if t == "d" and k and tokens[k - 1] in _BEFORE_D]
+    commanded = bool(short) or any(t in _COMMAND for t in tokens)
     if not kinds and not commanded:
         return None
     quantity = _QUANTITY[tokens[kinds[-1]]] if kinds else "command"
     units = _UNITS.get(quantity, {})
     unit = stated or next((units[t] for t in tokens if t in units), None)
     skip = {*_COMMAND, *_NOISE, *_QUANTITY, *units, *("s" if unit else "")}
-    rest = [t for t in tokens if t not in skip]
+    rest = [t for k, t in enumerate(tokens) if t not in skip and k not in short]
     numbers = [int(t) for t in rest if t.isdigit()]
     return _Column(
         name, quantity, commanded, "_".join(rest), numbers[-1] if numbers else None, unit
