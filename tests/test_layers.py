@@ -35,6 +35,11 @@ HEAVY = (
     "pinocchio",
     "dask",
     "onnx",
+    "rosbags",
+    "mcap",
+    "h5py",
+    "pyulog",
+    "pymatreader",
 )
 
 

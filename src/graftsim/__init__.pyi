@@ -154,9 +154,11 @@ from .io.load import (
 from .io.logs.columns import (
     ColumnSpec as ColumnSpec,
 )
+from .io.logs.format import (
+    LogFormat as LogFormat,
+)
 from .io.logs.formats import (
     LOG_FORMATS as LOG_FORMATS,
-    LogFormat as LogFormat,
 )
 from .io.logs.read import (
     read_recording as read_recording,
@@ -185,8 +187,15 @@ from .optim.mixture import (
 from .optim.sparsity import (
     SparseGroupLasso as SparseGroupLasso,
 )
+from .recordings.align import (
+    Alignment as Alignment,
+    align_clocks as align_clocks,
+)
 from .recordings.filters import (
     SavitzkyGolay as SavitzkyGolay,
+)
+from .recordings.merge import (
+    merge_recordings as merge_recordings,
 )
 from .recordings.recording import (
     Channel as Channel,

@@ -1,4 +1,4 @@
-"""The command line: `graftsim fit`, `discover`, `inspect`, `simulate`. It computes in float64.
+"""The command line: `graftsim import`, `fit`, `discover`, `inspect`, `simulate`, in float64.
 
 Exit codes: 0 done, a discovery also when nothing is missing; 1 the fit ended without converging
 (its report is written all the same), or the report could not be written (the numbers are printed
@@ -16,6 +16,7 @@ from graftsim.errors import GraftsimError, suggest
 
 USAGE = """graftsim: a differentiable simulator that learns from your robot's logs
 
+  graftsim import LOG...          guess what a log holds; write a run file for fit
   graftsim fit ROBOT LOG...       fit a robot file to recordings; write a report and the robot
   graftsim discover ROBOT LOG...  find which effects the robot's model lacks: words and formulas
   graftsim excite ROBOT           propose the next trajectory to record, as a log to play
@@ -25,7 +26,7 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
-COMMANDS = ("fit", "discover", "excite", "inspect", "simulate")
+COMMANDS = ("import", "fit", "discover", "excite", "inspect", "simulate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -85,6 +86,14 @@ def _run(command: str, args: Sequence[str]) -> int:
         from graftsim.cli import discover
 
         return discover.run(sought, tables, args)
+    if command == "import":
+        from graftsim.cli.import_options import ImportOptions
+        from graftsim.cli.options import parse
+
+        asked = parse(ImportOptions, command, args)
+        from graftsim.cli import import_log
+
+        return import_log.run(asked)
     if command == "excite":
         from graftsim.cli.excite_options import ExciteOptions
         from graftsim.cli.options import parse

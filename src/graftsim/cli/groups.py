@@ -24,13 +24,23 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options on the recordings."""
 
     columns: Annotated[Strings, shown("CHANNEL=COLUMN...")] = ()
-    """Channels by column, 'joint.q[elbow]=pos2' or with a unit 'joint.q[elbow]=pos2:deg'."""
+    """Channels by column, 'joint.q[elbow]=pos2' or with a unit 'joint.q[elbow]=pos2:deg'; for all
+    that fit, 'joint.q[joint{n}]=q_{n}'; the clock 'time=COLUMN', or 'time=0.01' (s apart)."""
     sensors: Annotated[Strings, shown("CHANNEL...")] = ()
     """Channels to explain; default: all that a sensor explains, commands excepted."""
     noise: Annotated[Strings, shown("CHANNEL=STD...")] = ()
     """Sensor noise, 'joint.q[elbow]=0.001'; default: estimated from the data."""
     missing: Literal["error", "gap"] = "error"
     """Empty or non-finite cells of a log: refuse them, or leave a gap."""
+    duplicates: Literal["error", "keep_first", "average"] = "error"
+    """Samples of one time: refuse them, keep the first, or take their mean."""
+    sort: Flag = False
+    """Sort samples by time, where a log was written out of order."""
+    merge: Literal["auto", "clock", "align", "no"] = "auto"
+    """Logs that are parts of one run: auto merges one that has only commands with the one that has
+    only the motion; clock merges all, on one clock; align first finds the offsets of their clocks
+    (of logs that have both, the offset of the commands in each).
+    """
     heldout: Annotated[Strings, shown("LOG...")] = ()
     """Recordings kept for judgement; default: the end of each recording."""
     holdout: Annotated[Holdout, tyro.conf.arg(metavar="SHARE")] = 0.25

@@ -12,12 +12,11 @@ from rich.console import Console
 
 from graftsim.cli import setup
 from graftsim.cli.groups import DataOptions, SimulationOptions
+from graftsim.cli.logs import read_logs
 from graftsim.cli.options import TouchOptions, assignments, number
 from graftsim.cli.robot import load_model
-from graftsim.cli.tables import print_recordings
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning
-from graftsim.io.logs.read import read_recordings
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
 from graftsim.strategies import INTEGRATORS, find
@@ -49,13 +48,11 @@ def read(
     model = load_model(robot, simulation.base, simulation.repair_inertia, touch, start)
     model = setup.set_values(model, start)
     columns = setup.columns_from(data.columns, tables.get("columns"))
-    recordings = read_recordings(logs, columns, missing=data.missing)
+    console.print(f"{model}", soft_wrap=True)
+    recordings = read_logs(logs, columns, data, model, console)
     heldout: list[Recording] = []
     if data.heldout:
-        heldout = read_recordings(data.heldout, columns, missing=data.missing)
-    console.print(f"{model}", soft_wrap=True)
-    print_recordings(recordings, console)
-    print_recordings(heldout, console, "held out: ")
+        heldout = read_logs(data.heldout, columns, data, model, console, "held out: ")
     law = setup.contact_law(touch.contact, model, simulation.integrator, console)
     dt = simulation.dt or setup.default_dt(recordings)
     simulator = Simulator(

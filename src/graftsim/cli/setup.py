@@ -82,7 +82,17 @@ def columns_from(items: Sequence[str], table: Mapping[str, Any] | None) -> dict[
         *title, last = outside(column, ":")
         unit = {"unit": last} if title else {}
         mapping[channel] = {"columns": unquoted(":".join(title) if title else last)} | unit
+        if channel == "time" and (interval := _interval(column)) is not None:
+            mapping[channel] = interval
     return mapping or None
+
+
+def _interval(text: str) -> float | None:
+    """The s between samples that stand in the place of a clock's column."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def domain_from(name: str, value: Any) -> Domain:

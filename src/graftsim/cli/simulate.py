@@ -88,7 +88,7 @@ def _controls(model: Model, path: str | None, dt: float, steps: int) -> Float[Ar
     window = cut(
         model,
         make_sensors(model, ()),
-        [read_recording(path)],
+        [read_recording(path, robot=model)],
         Cutting(
             dt,
             steps * dt,

@@ -122,6 +122,7 @@ class Recording:
     """Channels recorded together, on one time axis but each with its own samples.
 
     notes: everything a reader of the log should know: columns left out, repairs, suspicions.
+    epoch: s between the log's own time 0 (1970, often) and that of the channels.
 
     Raises: LogError when a key differs from its channel's name or there is no channel.
     """
@@ -129,6 +130,7 @@ class Recording:
     channels: Mapping[str, Channel]
     name: str = "recording"
     notes: tuple[str, ...] = ()
+    epoch: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.channels:
@@ -142,7 +144,7 @@ class Recording:
 
     def __reduce__(self) -> tuple[type[Recording], tuple[object, ...]]:
         # A read-only view of a dictionary cannot be pickled.
-        return Recording, (dict(self.channels), self.name, self.notes)
+        return Recording, (dict(self.channels), self.name, self.notes, self.epoch)
 
     def __getitem__(self, name: str) -> Channel:
         """The channel of that name. Raises: LogError with the nearest names."""
@@ -217,7 +219,8 @@ class Recording:
     def shift(self, offset: float) -> Recording:
         """The same samples, `offset` s later; `shift(-recording.start)` starts them at 0."""
         moved = [c.replace(time=c.time + offset) for c in self.channels.values()]
-        return self._with(moved, f"clock shifted by {offset:.9g} s")
+        shifted = self._with(moved, f"clock shifted by {offset:.9g} s")
+        return dataclasses.replace(shifted, epoch=self.epoch - offset) if self.epoch else shifted
 
     def select(self, *names: str) -> Recording:
         """Only these channels, in this order. Raises: LogError for an unknown name."""
@@ -242,7 +245,8 @@ class Recording:
         return dataclasses.replace(self, channels={**self.channels, channel.name: channel})
 
     def _with(self, channels: list[Channel], *notes: str) -> Recording:
-        return Recording({c.name: c for c in channels}, self.name, self.notes + notes)
+        named = {c.name: c for c in channels}
+        return dataclasses.replace(self, channels=named, notes=self.notes + notes)
 
     def summary(self) -> str:
         """A table: channel, unit, samples, rate, range of values, gaps; then the notes."""

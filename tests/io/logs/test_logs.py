@@ -92,6 +92,26 @@ def test_parquet(tmp_path):
     assert read_recording(path, ANGLE)["joint.q[a]"].time.tolist() == [1.0, 1.5]
 
 
+def test_parquet_columns_of_lists(tmp_path):
+    """Expanded as 2-D arrays are if all are as long (L3); else named as not read."""
+    polars = pytest.importorskip("polars")
+    time, q = np.arange(60) / 30, np.stack([np.arange(60.0), -np.arange(60.0)], axis=1)
+    columns = {
+        "timestamp": time,
+        "state": q.tolist(),
+        "ragged": [[1.0] * (k % 3) for k in range(60)],
+    }
+    kinds = {"state": polars.Array(polars.Float32, 2), "ragged": polars.List(polars.Float64)}
+    polars.DataFrame(columns, schema_overrides=kinds).write_parquet(tmp_path / "log.parquet")
+    made = read_recording(
+        tmp_path / "log.parquet",
+        {"joint.q[a]": ColumnSpec("state[1]", unit="deg"), "signal[s]": "state"},
+    )
+    assert np.allclose(np.degrees(made["joint.q[a]"].values[:, 0]), q[:, 1])
+    assert np.array_equal(made["signal[s]"].values, q)
+    assert any("ragged (List(Float64))" in note for note in made.notes)
+
+
 def test_arrays_with_their_own_clocks():
     arrays = {
         "t": np.arange(10) * 0.1,
@@ -227,7 +247,7 @@ def test_broken_files(tmp_path, content, says):
 
 def test_files_that_cannot_be_read(tmp_path):
     assert "no such file" in refused(tmp_path / "absent.csv")
-    assert "cannot read '.mat' files" in refused(write(tmp_path, "x", "log.mat"))
+    assert "cannot read '.xyz' files" in refused(write(tmp_path, "x", "log.xyz"))
     assert "cannot be read as .npz" in refused(write(tmp_path, "x", "log.npz"))
     (tmp_path / "bin.csv").write_bytes(b"time,pos\n\xff\xfe,1\n")
     assert "not UTF-8" in refused(tmp_path / "bin.csv")

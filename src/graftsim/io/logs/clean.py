@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from graftsim.errors import LogError
 from graftsim.io.logs.columns import ColumnSpec
 from graftsim.io.logs.convert import Floats, to_si, unit_vectors, unwrapped
+from graftsim.io.logs.epochs import unit_since_1970
 from graftsim.io.logs.tables import Cells, Table
 from graftsim.recordings.recording import seconds
 from graftsim.recordings.units import unit
@@ -85,7 +86,7 @@ def samples(
 
     values = np.stack([cells[name].values[good] for name in spec.columns], axis=1)
     if isinstance(clock, ColumnSpec):
-        time = _clock_seconds(clock, cells[clock.columns[0]].values[good], table)
+        time = _clock_seconds(clock, cells[clock.columns[0]].values[good], table, notes)
     else:
         time = clock * np.flatnonzero(good).astype(np.float64)
     rows = all_rows[good]
@@ -127,8 +128,12 @@ def _present(
     return good, notes
 
 
-def _clock_seconds(clock: ColumnSpec, values: Floats, table: Table) -> Floats:
+def _clock_seconds(clock: ColumnSpec, values: Floats, table: Table, notes: list[str]) -> Floats:
     given = clock.each("unit", 1)[0]
+    if given is None and clock.scale == 1.0 and clock.offset == 0.0:
+        given = unit_since_1970(float(values[0]))
+        if given is not None:
+            notes.append(f"its clock counts {given} from 1970, by the size of its numbers")
     try:
         known = unit(given or "s")
     except LogError as error:

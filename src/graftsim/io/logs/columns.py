@@ -79,6 +79,7 @@ ColumnLike: TypeAlias = str | Sequence[str] | ColumnSpec | Mapping[str, Any]
 _FIELDS = tuple(f.name for f in dataclasses.fields(ColumnSpec))
 _CLOCK = re.compile(r"(?:time|timestamp|t)(?:_(?P<unit>s|ms|us|ns))?", re.IGNORECASE)
 _HEADER_UNIT = re.compile(r"(?P<name>.*\S)\s*\((?P<unit>[^()]*)\)")
+_CLOCK_UNIT = re.compile(r"(?P<name>.*\S)\s*[(\[](?P<unit>[^()\[\]]*)[)\]]")
 _HEADER_PART = re.compile(r"(?P<channel>[a-z_.]+\[.+\])\.(?P<part>\w+)", re.DOTALL)
 
 
@@ -110,7 +111,7 @@ def spec(value: ColumnLike) -> ColumnSpec:
 def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
     """The column that holds the time: the one given, else the one named time, t or timestamp.
 
-    A suffix `_s`, `_ms`, `_us`, `_ns` or a unit in parentheses states its unit.
+    A suffix `_s`, `_ms`, `_us`, `_ns` or a unit in parentheses or brackets states its unit.
 
     Raises: LogError when there is none, or more than one to choose from.
     """
@@ -121,10 +122,10 @@ def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
             raise LogError(
                 f"{table.at(None, *columns)}: a clock is one column, not {len(columns)}."
             )
-        found = _clock_in_header(columns[0])
+        found = clock_in_header(columns[0])
         unit = clock.unit if clock.unit is not None or found is None else found.unit
         return dataclasses.replace(clock, columns=(columns[0],), unit=unit)
-    found = [clock for name in table.names if (clock := _clock_in_header(name))]
+    found = [clock for name in table.names if (clock := clock_in_header(name))]
     if len(found) == 1:
         return found[0]
     if found:
@@ -137,8 +138,9 @@ def clock_spec(given: ColumnLike | None, table: Table) -> ColumnSpec:
     )
 
 
-def _clock_in_header(name: str) -> ColumnSpec | None:
-    with_unit = _HEADER_UNIT.fullmatch(name)
+def clock_in_header(name: str) -> ColumnSpec | None:
+    """The clock that a column is by its name, with the unit that this states; None: it is none."""
+    with_unit = _CLOCK_UNIT.fullmatch(name)
     bare, unit = (with_unit["name"], with_unit["unit"]) if with_unit else (name, None)
     match = _CLOCK.fullmatch(bare)
     return ColumnSpec((name,), unit=unit or match["unit"]) if match else None
@@ -226,5 +228,5 @@ def left_out(table: Table, used: Iterable[str]) -> list[str]:
 
 def example_mapping(table: Table) -> str:
     """A mapping a user can copy and edit, made from the columns that are there."""
-    others = [name for name in table.names if _clock_in_header(name) is None] or ["position"]
+    others = [name for name in table.names if clock_in_header(name) is None] or ["position"]
     return f"columns={{'joint.q[elbow]': {others[0]!r}}}"

@@ -6,13 +6,28 @@ import csv
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import final
 
 import numpy as np
 
 from graftsim.errors import LogError
-from graftsim.io.logs.tables import Cells
+from graftsim.io.logs.format import LogFormat
+from graftsim.io.logs.tables import Cells, Table
 
 _DELIMITERS = (",", ";", "\t")
+
+
+@final
+class CSV(LogFormat):
+    """Text with a separator, which is found out."""
+
+    name = "CSV"
+    suffixes = (".csv", ".tsv", ".txt")
+
+    def read(self, path: Path) -> Table:
+        """Columns by the names in the header."""
+        names, load = csv_table(path)
+        return Table(str(path), names, load)
 
 
 def csv_table(path: Path) -> tuple[tuple[str, ...], Callable[[Iterable[str]], dict[str, Cells]]]:

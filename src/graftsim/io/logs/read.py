@@ -10,26 +10,26 @@ import glob
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from graftsim.errors import GraftsimWarning, LogError
 from graftsim.io.logs.checks import mixed_rates, suspicions
 from graftsim.io.logs.clean import Repairs, Samples, samples
-from graftsim.io.logs.columns import (
-    ColumnLike,
-    ColumnSpec,
-    clock_spec,
-    example_mapping,
-    from_header,
-    left_out,
-    mapped,
-)
-from graftsim.io.logs.formats import LOG_FORMATS, LogFormat, open_table
+from graftsim.io.logs.clocks import timings
+from graftsim.io.logs.columns import ColumnLike, ColumnSpec, example_mapping, left_out
+from graftsim.io.logs.epochs import since_epoch
+from graftsim.io.logs.format import LogFormat
+from graftsim.io.logs.formats import LOG_FORMATS, open_table, open_tables
+from graftsim.io.logs.mapping import parts_of, plan_of
+from graftsim.io.logs.names import RobotNames
 from graftsim.io.logs.tables import Table, array_table
 from graftsim.io.logs.write import write_csv
 from graftsim.recordings.recording import Channel, Recording
+
+if TYPE_CHECKING:
+    from graftsim.model.model import Model
 
 __all__ = [
     "ColumnSpec",
@@ -50,21 +50,25 @@ def read_recording(
     duplicates: str = "error",
     sort: bool = False,
     formats: Sequence[LogFormat] = LOG_FORMATS,
+    robot: Model | None = None,
 ) -> Recording:
-    """Read a log file: CSV (.csv, .tsv, .txt), Parquet, or NPZ.
+    """Read a log of one run: a file, or the folder of a bag or a data set, of any of `formats`.
 
     columns: channel name -> column, list of columns, `ColumnSpec`, or a table of its fields; the
         key "time" names the clock. Channel names are `joint.q[NAME]`, `joint.qd[NAME]`,
         `joint.tau[NAME]`, `control[NAME]`, `link.pose[NAME]` (x y z qw qx qy qz),
         `link.position[NAME]`, `link.heading[NAME]`, `link.angular_velocity[NAME]`,
         `link.linear_acceleration[NAME]`, `link.force[NAME]`, `signal[NAME]` for anything else.
-        None takes the columns whose header is such a name.
-    time: the clock's column, or a number: the constant sample interval in s. By default the
-        column named time, t or timestamp.
+        Blanks in braces, `{"joint.q[joint{n}]": "q_{n}"}`, stand for all that fits. None takes
+        the columns whose header is such a name, else what a preset recognises (JointState, ...).
+    time: the clock's column, or a number: the constant sample interval in s; of messages
+        "header.stamp" or "log_time". By default what the format has, or the column named time, t
+        or timestamp.
     missing: "error", or "gap" to leave out samples without a finite number.
     duplicates: of time stamps: "error", "keep_first" or "average".
     sort: sort by time, where rows were written out of order.
-    formats: what is read, by suffix; a user's own format is a `LogFormat` put beside `LOG_FORMATS`.
+    formats: what is read; a user's own format is a `LogFormat` put beside `LOG_FORMATS`.
+    robot: whose joints and actuators a log without channel names is about.
 
     Columns of a 2-D array `a` in an NPZ file are `a[0]`, `a[1]`, ...; `a` means all of them.
 
@@ -73,8 +77,9 @@ def read_recording(
     Raises: LogError, naming file, row and column. Warns: GraftsimWarning.
     """
     table = open_table(path, formats)
-    repairs = Repairs(missing, duplicates, sort)
-    return _recording(table, columns, Path(path).stem if name is None else name, time, repairs)
+    name = Path(path).stem if name is None else name
+    names = robot and RobotNames.of(robot)
+    return _recording(table, columns, name, time, Repairs(missing, duplicates, sort), names)
 
 
 def recording_from_arrays(
@@ -86,6 +91,7 @@ def recording_from_arrays(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
+    robot: Model | None = None,
 ) -> Recording:
     """The same for arrays by name, [n] or [n, d]; arguments as `read_recording`.
 
@@ -94,24 +100,32 @@ def recording_from_arrays(
     Raises: LogError, naming array and row (counted from 0). Warns: GraftsimWarning.
     """
     repairs = Repairs(missing, duplicates, sort)
-    return _recording(array_table(arrays, name), columns, name, time, repairs)
+    names = robot and RobotNames.of(robot)
+    return _recording(array_table(arrays, name), columns, name, time, repairs, names)
 
 
 def read_recordings(
     paths: str | Path | Iterable[str | Path],
     columns: Mapping[str, ColumnLike] | None = None,
+    *,
+    parts: bool = False,
+    formats: Sequence[LogFormat] = LOG_FORMATS,
     **options: Any,
 ) -> list[Recording]:
     """Read several logs with one mapping. Each path may be a pattern such as `logs/*.csv`.
 
-    options: as `read_recording`, but for `name`. Files of a pattern come in alphabetical order,
-    and a file that was named twice comes once.
+    parts: a log may lack columns of the mapping that another has, as where commands are in one
+        file and measurements in another (`merge_recordings`).
+    options: as `read_recording`, but for `name`.
+
+    Files of a pattern come in alphabetical order, and a file that was named twice comes once. Of a
+    data set each episode is a recording.
 
     Raises: LogError as `read_recording`, and for a pattern that matches no file.
     """
     found: dict[Path, None] = {}
     for given in [paths] if isinstance(paths, str | Path) else list(paths):
-        matches = [given] if Path(given).exists() else sorted(glob.glob(str(given), recursive=True))
+        matches = [given] if _is_there(given) else sorted(glob.glob(str(given), recursive=True))
         if not matches:
             raise LogError(f"{given}: no file matches (looked from {Path.cwd()}).")
         found.update(dict.fromkeys(Path(match) for match in matches))
@@ -119,10 +133,41 @@ def read_recordings(
         raise LogError("no log was named; give at least one path or pattern.")
     stems = [path.stem for path in found]
     unique = len(set(stems)) == len(stems)
+    named: list[tuple[str, Table]] = []
+    for path in found:
+        name = path.stem if unique else str(path)
+        tables = open_tables(path, formats)
+        named += [(f"{name}#{t.run}" if len(tables) > 1 else name, t) for t in tables]
+    robot = options.pop("robot", None)
+    names = robot and RobotNames.of(robot)
+    mappings: Sequence[Mapping[str, ColumnLike] | None] = [columns] * len(named)
+    if parts and columns and len(named) > 1:
+        mappings = parts_of(columns, [table for _, table in named], names)
     return [
-        read_recording(path, columns, name=path.stem if unique else str(path), **options)
-        for path in found
+        read_table(table, mapping, name, names=names, **options)
+        for (name, table), mapping in zip(named, mappings, strict=True)
     ]
+
+
+def _is_there(given: str | Path) -> bool:
+    """Whether a path, or that of a data set before `#run`, exists."""
+    data_set = str(given).rpartition("#")[0]
+    return Path(given).exists() or (bool(data_set) and Path(data_set).exists())
+
+
+def read_table(
+    table: Table,
+    columns: Mapping[str, ColumnLike] | None,
+    name: str,
+    *,
+    time: ColumnLike | float | None = None,
+    missing: str = "error",
+    duplicates: str = "error",
+    sort: bool = False,
+    names: RobotNames | None = None,
+) -> Recording:
+    """A recording of a table; arguments, errors and warnings as `read_recording`."""
+    return _recording(table, columns, name, time, Repairs(missing, duplicates, sort), names)
 
 
 def _recording(
@@ -131,7 +176,36 @@ def _recording(
     name: str,
     time: ColumnLike | float | None,
     repairs: Repairs,
+    robot: RobotNames | None = None,
 ) -> Recording:
+    wanted, time = _wanted(table, columns, time)
+    plan = plan_of(table, wanted, robot)
+    timing = timings(plan.columns, time, table, repairs.sort)
+    clocks = {channel: found.clock for channel, found in timing.items()}
+    used = {c for spec in plan.columns.values() for c in spec.columns}
+    used |= {c for clock in clocks.values() if isinstance(clock, ColumnSpec) for c in clock.columns}
+    cells = table.load([name for name in table.names if name in used])
+    cleaned = [
+        samples(channel, spec, clocks[channel], table, cells, repairs)
+        for channel, spec in plan.columns.items()
+    ]
+    cleaned, epoch, more = since_epoch(cleaned, table.epoch)
+    notes = [*table.notes, *plan.notes, *left_out(table, used), *mixed_rates(cleaned), *more]
+    even = sorted({clock for clock in clocks.values() if not isinstance(clock, ColumnSpec)})
+    if table.interval is None or even != [table.interval]:
+        notes += [f"no clock in the log: samples taken as {dt:g} s apart" for dt in even]
+    doubts = [doubt for found in timing.values() for doubt in found.doubts]
+    found = [*table.warnings, *dict.fromkeys(doubts), *suspicions(cleaned)]
+    for message in found:
+        warnings.warn(message, GraftsimWarning, stacklevel=3)
+    channels = {s.channel: _channel(s) for s in cleaned}
+    return Recording(channels, name, (*notes, *found), epoch)
+
+
+def _wanted(
+    table: Table, columns: Mapping[str, ColumnLike] | None, time: ColumnLike | float | None
+) -> tuple[dict[str, ColumnLike], ColumnLike | float | None]:
+    """Channels and clock that a user asks for; the key "time" of `columns` is the clock."""
     if columns is not None and not isinstance(columns, Mapping):
         raise LogError(
             f"{table.source}: `columns` maps channels to columns, for example "
@@ -139,56 +213,11 @@ def _recording(
         )
     wanted = {} if columns is None else dict(columns)
     in_mapping = wanted.pop("time", None)
-    if in_mapping is not None and time is not None and in_mapping != time:
+    if in_mapping is None:
+        return wanted, time
+    if time is not None and in_mapping != time:
         raise LogError(f"{table.source}: two clocks, columns['time'] and time={time!r}; give one.")
-    plan = from_header(table) if columns is None else mapped(wanted, table)
-    if not plan:
-        raise LogError(
-            f"{table.source}: no column was mapped to a channel. Columns: "
-            f"{', '.join(table.names)}. Pass a mapping, for example {example_mapping(table)}."
-        )
-    clocks = _clocks(plan, time if in_mapping is None else in_mapping, table)
-    used = {c for wanted in plan.values() for c in wanted.columns}
-    used |= {c for clock in clocks.values() if isinstance(clock, ColumnSpec) for c in clock.columns}
-    cells = table.load([name for name in table.names if name in used])
-    cleaned = [
-        samples(channel, wanted, clocks[channel], table, cells, repairs)
-        for channel, wanted in plan.items()
-    ]
-    notes = left_out(table, used) + mixed_rates(cleaned)
-    even = sorted({clock for clock in clocks.values() if not isinstance(clock, ColumnSpec)})
-    notes += [f"no clock in the log: samples taken as {dt:g} s apart" for dt in even]
-    found = suspicions(cleaned)
-    for message in found:
-        warnings.warn(message, GraftsimWarning, stacklevel=3)
-    channels = {s.channel: _channel(s) for s in cleaned}
-    return Recording(channels, name, (*notes, *found))
-
-
-def _clocks(
-    plan: Mapping[str, ColumnSpec], given: ColumnLike | float | None, table: Table
-) -> dict[str, ColumnSpec | float]:
-    """The clock of each channel: its own, else the recording's."""
-    shared: ColumnSpec | float | None = None
-    clocks = {}
-    for channel, wanted in plan.items():
-        if wanted.time is not None:
-            clocks[channel] = clock_spec(wanted.time, table)
-            continue
-        if shared is None:
-            shared = _interval(given, table) if _is_interval(given) else clock_spec(given, table)  # type: ignore[arg-type]
-        clocks[channel] = shared
-    return clocks
-
-
-def _is_interval(given: object) -> bool:
-    return isinstance(given, int | float)
-
-
-def _interval(given: float, table: Table) -> float:
-    if isinstance(given, bool) or not 0 < given < float("inf"):
-        raise LogError(f"{table.source}: time={given!r}: a sample interval in s must be positive.")
-    return float(given)
+    return wanted, in_mapping
 
 
 def _channel(s: Samples) -> Channel:

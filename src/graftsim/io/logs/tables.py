@@ -40,6 +40,22 @@ class Cells:
         return f"{text!r} is not a number"
 
 
+@dataclass(frozen=True)
+class Clock:
+    """A column of time stamps, and what was found about it.
+
+    unit: of the column; None where the log does not say, which is s with a check of the numbers.
+    fault: why it cannot be used as it is, with the remedy; backwards: whether sorting is one.
+    doubts: what a user should know of it.
+    """
+
+    column: str
+    fault: str = ""
+    backwards: bool = False
+    doubts: tuple[str, ...] = ()
+    unit: str | None = "s"
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns of a source, read on demand.
@@ -47,6 +63,10 @@ class Table:
     names: every column, in order. groups: name of a 2-D array -> names of its columns.
     skipped: things in the source that are not columns of numbers, with the reason.
     row_note: how rows are counted, for messages.
+    clocks: kind of clock -> column -> its clock; the first kind that has a column is what counts.
+    interval: s between samples where no column is a clock.
+    epoch: what must be added to the clocks (s) for the log's own time.
+    run: name of this run, of several in one source. notes, warnings: on the whole of it.
     """
 
     source: str
@@ -55,6 +75,12 @@ class Table:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
     row_note: str = ""
+    clocks: Mapping[str, Mapping[str, Clock]] = field(default_factory=dict)
+    interval: float | None = None
+    epoch: float = 0.0
+    run: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def at(self, row: int | None = None, *columns: str) -> str:
         """Start of a message: source, row and columns."""

@@ -141,8 +141,9 @@ def parse(path: Path) -> Element:
         near = sorted(p.name for p in path.parent.glob("*")) if path.parent.is_dir() else []
         where = suggest(path.name, near) if near else f"There is no folder {path.parent} either."
         raise FileError(f"{path}: no such file. {where}") from None
-    except OSError as e:
-        raise FileError(f"{path}: cannot be read: {e.strerror}.") from e
+    except (OSError, ValueError) as e:  # ValueError: a name that no system has
+        said = getattr(e, "strerror", None) or e
+        raise FileError(f"{path}: cannot be read: {said}.") from e
     if not data.strip():
         raise FileError(f"{path}: the file is empty; the XML of a robot is expected.")
     root = Element("", 0, path)
