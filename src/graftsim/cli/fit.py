@@ -13,7 +13,9 @@ from typing import Any
 
 from rich.console import Console
 
+from graftsim.check import Finding, check
 from graftsim.cli import inputs, reports, setup
+from graftsim.cli.check import before_fit, robot_of
 from graftsim.cli.fit_options import ONE_STEP, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.pools import pool_of
@@ -30,6 +32,7 @@ from graftsim.identify.problem.problem import MEASURED, SAMPLE
 from graftsim.optim.global_search import GlobalSearch
 from graftsim.optim.strategies import GLOBAL_SEARCHES
 from graftsim.report import check_report
+from graftsim.report.write import facts
 
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
@@ -38,20 +41,22 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
     console = terminal(stderr=True, quiet=options.quiet)
     check_report(options.out)
     with inputs.shown_warnings(console):
-        problem = _problem(options, tables, console)
+        problem, findings = _problem(options, tables, console)
     with inputs.shown_warnings(console):
         result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
     if options.json:
-        print(json.dumps(result.as_json()))
+        print(json.dumps(facts(result, findings)))
     else:
         print_result(result, terminal(quiet=options.quiet))
-    written = reports.write(result, options.out, console)
+    written = reports.write(result, options.out, console, findings)
     sys.stdout.flush()
     return 0 if written and result.outcome == "converged" else 1
 
 
-def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -> Problem:
-    """Read everything, and pose the problem."""
+def _problem(
+    options: FitOptions, tables: Mapping[str, Any], console: Console
+) -> tuple[Problem, list[Finding]]:
+    """Read everything, check the recordings, and pose the problem."""
     networks, solver = options.networks, options.solver
     blueprint = blueprint_from(networks.graft, tables.get("graft"), networks.hidden)
     if networks.sparsity < 0:
@@ -66,15 +71,19 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
         options.touch,
         tables,
         console,
+        checked=True,
     )
+    findings = check(robot_of(read.simulator, options.effort), [*read.recordings, *read.heldout])
+    before_fit(findings, console, stop=not options.no_check)
     simulator = read.simulator if blueprint is None else read.simulator.graft(blueprint)
-    return Problem(
+    problem = Problem(
         simulator,
         read.recordings,
         setup.free_from(options.free, tables.get("free"), simulator.model),
         **_comparison(solver),
         **read.options,
     )
+    return problem, findings
 
 
 def _comparison(solver: SolverOptions) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import tyro
 
 from graftsim.cli import run_file
 from graftsim.cli.choices import LOGS, described, names
-from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
+from graftsim.cli.groups import ComparisonOptions, DataOptions, EffortName, SimulationOptions
 from graftsim.cli.options import (
     Count,
     Deviation,
@@ -124,6 +124,10 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     run: Annotated[str | None, shown("FILE")] = None
     """TOML file with any of these options by the names of their flags (repair_inertia = true), and
     tables for free, graft, columns, noise, sensors and start."""
+    effort: EffortName = "torque"
+    """current: measured and commanded effort is proportional to torque; the factors are fitted."""
+    no_check: Flag = False
+    """Fit recordings in which graftsim check finds errors all the same."""
     resume: Flag = False
     """Go on from the checkpoint in the output folder."""
     json: Flag = False

@@ -49,6 +49,7 @@ def read_recording(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
+    suspicious: str = "warn",
     formats: Sequence[LogFormat] = LOG_FORMATS,
 ) -> Recording:
     """Read a log file: CSV (.csv, .tsv, .txt), Parquet, or NPZ.
@@ -64,6 +65,8 @@ def read_recording(
     missing: "error", or "gap" to leave out samples without a finite number.
     duplicates: of time stamps: "error", "keep_first" or "average".
     sort: sort by time, where rows were written out of order.
+    suspicious: "warn" of what can be read but looks wrong, or "note" it in the recording alone,
+        where `check` will say so with more to go by.
     formats: what is read, by suffix; a user's own format is a `LogFormat` put beside `LOG_FORMATS`.
 
     Columns of a 2-D array `a` in an NPZ file are `a[0]`, `a[1]`, ...; `a` means all of them.
@@ -74,7 +77,14 @@ def read_recording(
     """
     table = open_table(path, formats)
     repairs = Repairs(missing, duplicates, sort)
-    return _recording(table, columns, Path(path).stem if name is None else name, time, repairs)
+    if suspicious not in ("warn", "note"):
+        raise LogError(f"suspicious={suspicious!r}: it is 'warn' or 'note'.")
+    recording, found = _recording(
+        table, columns, Path(path).stem if name is None else name, time, repairs
+    )
+    if suspicious == "warn":
+        _warn(found)
+    return recording
 
 
 def recording_from_arrays(
@@ -94,7 +104,9 @@ def recording_from_arrays(
     Raises: LogError, naming array and row (counted from 0). Warns: GraftsimWarning.
     """
     repairs = Repairs(missing, duplicates, sort)
-    return _recording(array_table(arrays, name), columns, name, time, repairs)
+    recording, found = _recording(array_table(arrays, name), columns, name, time, repairs)
+    _warn(found)
+    return recording
 
 
 def read_recordings(
@@ -131,7 +143,8 @@ def _recording(
     name: str,
     time: ColumnLike | float | None,
     repairs: Repairs,
-) -> Recording:
+) -> tuple[Recording, list[str]]:
+    """The recording, and what looks wrong in it, which is in its notes too."""
     if columns is not None and not isinstance(columns, Mapping):
         raise LogError(
             f"{table.source}: `columns` maps channels to columns, for example "
@@ -159,10 +172,13 @@ def _recording(
     even = sorted({clock for clock in clocks.values() if not isinstance(clock, ColumnSpec)})
     notes += [f"no clock in the log: samples taken as {dt:g} s apart" for dt in even]
     found = suspicions(cleaned)
+    channels = {s.channel: _channel(s) for s in cleaned}
+    return Recording(channels, name, (*notes, *found)), found
+
+
+def _warn(found: Sequence[str]) -> None:
     for message in found:
         warnings.warn(message, GraftsimWarning, stacklevel=3)
-    channels = {s.channel: _channel(s) for s in cleaned}
-    return Recording(channels, name, (*notes, *found))
 
 
 def _clocks(
