@@ -16,7 +16,7 @@ from graftsim.recordings.recording import Recording
 FACTOR = 3.0
 # Correlation of an effort proportional to torque; and a share that is explained, with friction,
 # below which effort is not what moves the joint.
-CORRELATED, UNLIKE = 0.8, 0.5
+CORRELATED, UNLIKE = 0.8, 0.25
 
 
 class Effort(Check):
@@ -25,6 +25,11 @@ class Effort(Check):
     name: ClassVar[str] = "effort"
     help: ClassVar[str] = "is effort a torque, proportional to one (current), or neither"
     needs: ClassVar[tuple[str, ...]] = ("joint.tau", "control")
+
+    def applies(self, robot: Robot, recordings: Sequence[Recording]) -> bool:
+        """Does a recording tell the motion of a robot whose base stands?"""
+        recorded = super().applies(robot, recordings)
+        return recorded and any(robot.motion(r) is not None for r in recordings)
 
     def findings(self, robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
         """A warning for what is not a torque as the file has it."""

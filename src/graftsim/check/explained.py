@@ -28,6 +28,8 @@ SIGN_WIDTH = 0.1
 # A torque says nothing below this share of its parts, inertia's and gravity's: what is left of two
 # that cancel, as in a free swing, is the file's errors. And its derivative below this share of it.
 CANCELLED, DISTINCT = 0.3, 0.02
+# Share of the torque's spread by which it may hang on the smoothing; instants where it does not.
+RESOLVED, MOST, FEWEST = 0.3, 0.5, 50
 
 
 @dataclass(frozen=True)
@@ -82,16 +84,23 @@ def efforts_of(robot: Robot, recording: Recording) -> Iterator[tuple[str, Channe
 def _explain(
     label: str, channel: Channel, effort: Float[np.ndarray, " n"], motion: Motion, v: int
 ) -> Explained:
-    tau, turned, qd = motion.tau[:, v], motion.turned[:, v], motion.qd[:, v]
+    nan = float("nan")
+    untold = Explained(label, channel, nan, nan, nan, nan, nan, nan, nan)
+    # Where the sampling does not resolve the motion, its acceleration is wrong.
+    good = motion.unsure[:, v] <= RESOLVED * np.std(motion.tau[:, v])
+    if good.mean() < MOST or good.sum() < FEWEST:
+        return untold
+    effort = effort[good]
+    tau, turned, qd = motion.tau[good, v], motion.turned[good, v], motion.qd[good, v]
     usual = max(float(np.sqrt(np.mean(qd**2))), 1e-9)
     friction = np.stack([np.tanh(qd / (SIGN_WIDTH * usual)), qd, np.ones_like(qd)], axis=1)
     lone = _without(friction, tau)
     size = float(np.std(lone))
-    parts = (motion.gravity[:, v], tau - motion.gravity[:, v])
+    gravity = motion.gravity[good, v]
+    parts = (gravity, tau - gravity)
     largest = max(float(np.std(_without(friction, part))) for part in parts)
     if size <= CANCELLED * largest or size == 0 or np.ptp(effort) == 0:
-        nan = float("nan")
-        return Explained(label, channel, nan, nan, nan, nan, nan, nan, nan)
+        return untold
     columns = np.concatenate([np.stack([tau, turned], axis=1), friction], axis=1)
     tells = float(np.std(_without(np.delete(columns, 1, 1), turned))) > DISTINCT * size
     if not tells:
@@ -102,7 +111,7 @@ def _explain(
     zero = zero_std = float("nan")
     if tells and beta[0] != 0:
         zero, zero_std = beta[1] / beta[0], std[1] / abs(beta[0])
-    faster = _without(friction, motion.qdd[:, v])
+    faster = _without(friction, motion.qdd[good, v])
     acceleration = float(np.corrcoef(faster, rest)[0, 1]) if np.ptp(faster) > 0 else float("nan")
     share = 1 - float(np.var(_without(columns, effort)) / np.var(effort))
     return Explained(

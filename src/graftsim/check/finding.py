@@ -60,15 +60,22 @@ def grouped(findings: Iterable[Finding]) -> list[Group]:
     alike: dict[tuple[Any, ...], list[Finding]] = {}
     for f in findings:
         flag = f.remedy.split(" ", 1)[0]
-        alike.setdefault((_ORDER.index(f.level), f.check, _family(f), flag), []).append(f)
-    rows = []
+        alike.setdefault((_ORDER.index(f.level), f.check, flag, _family(f)), []).append(f)
+    # What is said of several quantities in the same words is said once.
+    rows: dict[tuple[Any, ...], list[Finding]] = {}
     for key in sorted(alike, key=lambda k: k[0]):
-        same = alike[key]
-        worst = max(same, key=lambda f: abs(f.number))
-        channels = tuple(dict.fromkeys(f.channel for f in same if f.channel))
-        recordings = tuple(dict.fromkeys(f.recording for f in same if f.recording))
-        rows.append(Group(worst, channels, recordings, joined([f.remedy for f in same])))
-    return rows
+        worst = max(alike[key], key=lambda f: abs(f.number))
+        rows.setdefault((*key[:3], worst.what), []).extend(alike[key])
+    return [_group(same) for same in rows.values()]
+
+
+def _group(same: list[Finding]) -> Group:
+    return Group(
+        max(same, key=lambda f: abs(f.number)),
+        tuple(dict.fromkeys(f.channel for f in same if f.channel)),
+        tuple(dict.fromkeys(f.recording for f in same if f.recording)),
+        joined([f.remedy for f in same]),
+    )
 
 
 def joined(remedies: Sequence[str]) -> str:

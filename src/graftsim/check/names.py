@@ -22,7 +22,10 @@ class Names(Check):
     help: ClassVar[str] = "channels name joints, links and actuators of the file"
 
     def findings(self, robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
-        """An error for each channel that names nothing of the robot."""
+        """An error for each channel that names nothing of the robot; a warning for a base that
+        floats and is not recorded.
+        """
+        yield from _floating(robot, recordings)
         seen = set()
         for recording in recordings:
             for label, channel in of(recording):
@@ -46,6 +49,24 @@ class Names(Check):
                     channel.name,
                     recording=recording.name,
                 )
+
+
+def _floating(robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
+    """A floating base of which no channel of a link or of its own coordinates tells anything."""
+    tree = robot.model.tree
+    for link, kind, own in zip(tree.links, tree.joint_types, tree.v_index, strict=True):
+        if not kind.is_pose:
+            continue
+        labels_ = {tree.dofs[v] for v in own}
+        channels = (c for r in recordings for c in of(r))
+        if not any(c.name.startswith("link.") or label in labels_ for label, c in channels):
+            yield Finding(
+                Level.WARNING,
+                f"'{link}' floats in the file as it was read, and nothing records where it is: a "
+                "robot on a stand has a fixed base",
+                float(len(own)),
+                line("--base", "fixed"),
+            )
 
 
 def _known(robot: Robot, quantity: str, width: int) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ from graftsim.selectors import row_name
 
 # Unmeasured links below a joint may weigh this share of what it carries.
 NEGLIGIBLE = 0.05
+# A smoothing so many times longer shows what the smoothing does.
+LONGER = 1.5
 # Angle (rad) and length (m) over which a gravity torque is differentiated.
 NUDGE = 1e-4
 
@@ -30,7 +32,7 @@ class Motion:
     measured [nv]: which degrees of freedom have a channel; those without stand at zero.
     tau [n, nv] (N m, N): what the file's inverse dynamics asks of the joints, without friction;
     turned [n, nv]: its derivative by the joint's own position; gravity [n, nv]: its part at rest.
-    window (s): of the smoothing.
+    unsure [n, nv]: by how much tau changes with a longer smoothing. window (s): of the smoothing.
     """
 
     time: Float[np.ndarray, " n"]
@@ -41,6 +43,7 @@ class Motion:
     tau: Float[np.ndarray, "n nv"]
     turned: Float[np.ndarray, "n nv"]
     gravity: Float[np.ndarray, "n nv"]
+    unsure: Float[np.ndarray, "n nv"]
     window: float
 
     def smoothed(self, channel: Channel) -> Float[np.ndarray, " n"]:
@@ -124,11 +127,18 @@ class Robot:
         time = instants(next(iter(channels.values())), window)
         if len(time) < 8:
             return None
-        q, qd, qdd = (np.zeros((len(time), tree.nv)) for _ in range(3))
-        for v, channel in channels.items():
-            q[:, v], qd[:, v], qdd[:, v] = derivatives(channel, speeds[v], time, window)
         measured = np.isin(np.arange(tree.nv), list(channels))
-        return Motion(time, q, qd, qdd, measured, *self._inverse(q, qd, qdd), window)
+
+        def smoothed(window: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            q, qd, qdd = (np.zeros((len(time), tree.nv)) for _ in range(3))
+            for v, channel in channels.items():
+                q[:, v], qd[:, v], qdd[:, v] = derivatives(channel, speeds[v], time, window)
+            return q, qd, qdd
+
+        motion = smoothed(window)
+        tau, turned, gravity = self._inverse(*motion)
+        unsure = np.abs(self._inverse(*smoothed(LONGER * window))[0] - tau)
+        return Motion(time, *motion, measured, tau, turned, gravity, unsure, window)
 
     def _inverse(
         self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray

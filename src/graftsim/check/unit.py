@@ -16,9 +16,9 @@ from graftsim.recordings.recording import Channel, Recording
 from graftsim.recordings.units import unit
 from graftsim.selectors import row_name
 
-# Positions so many times beyond the file's limits are in another unit, if that brings them back
-# to this share of the limits.
-BEYOND, BACK = 3.0, 1.1
+# Positions so many times beyond the file's limits may be in another unit, and are for sure, if that
+# brings them back to this share of the limits.
+BEYOND, SURE, BACK = 3.0, 10.0, 1.1
 OTHER = {"rad": ("deg", "rev", "mrad"), "m": ("mm", "cm", "in")}
 # A clock with so many samples and no faster than 1 Hz is in other units.
 SAMPLES = 200
@@ -54,16 +54,17 @@ def _position(robot: Robot, label: str, channel: Channel, recording: Recording) 
     limited = math.isfinite(limit) and limit > 0
     stated = " or " not in channel.unit
     if limited and size > BEYOND * limit:
+        sure = size > SURE * limit
         fits = [u for u in OTHER[si] if size * unit(u).factor <= BACK * limit]
         what = f"reaches {size:.4g} {si}, and the file's limits are {low:.4g} to {high:.4g}"
     elif span > LARGE and not stated and "unwrapped" not in channel.notes:
-        fits, what = list(OTHER[si]), f"spans {span:.4g} {si}"
+        fits, what, sure = list(OTHER[si]), f"spans {span:.4g} {si}", True
     else:
         return None
     if not fits:
         return None
     return Finding(
-        Level.WARNING if stated else Level.ERROR,
+        Level.ERROR if sure and not stated else Level.WARNING,
         f"{what}: in {fits[0]} it would be {size * unit(fits[0]).factor:.3g}",
         span,
         line("--scale", f"{channel.name}={fits[0]}"),

@@ -31,6 +31,11 @@ class Zero(Check):
     help: ClassVar[str] = "joints read zero where the file has it, by gravity"
     needs: ClassVar[tuple[str, ...]] = ("joint.q",)
 
+    def applies(self, robot: Robot, recordings: Sequence[Recording]) -> bool:
+        """Does a recording tell the motion of a robot whose base stands?"""
+        recorded = super().applies(robot, recordings)
+        return recorded and any(robot.motion(r) is not None for r in recordings)
+
     def findings(self, robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
         """A warning for each joint whose zero is off by more than `SMALL`."""
         for recording in recordings:

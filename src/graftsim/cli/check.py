@@ -70,7 +70,10 @@ def print_findings(
     counts = [f"{n} {level}s" for level in Level if (n := sum(f.level == level for f in findings))]
     console.print(f"recordings: {', '.join(counts) or 'nothing found'}", soft_wrap=True)
     if unmade := _unmade(robot, recordings):
-        console.print(f"not checked, for want of channels: {', '.join(unmade)}", soft_wrap=True)
+        console.print(
+            f"not checked, for want of channels or of a fixed base: {', '.join(unmade)}",
+            soft_wrap=True,
+        )
 
 
 def before_fit(findings: Sequence[Finding], console: Console, *, stop: bool) -> None:

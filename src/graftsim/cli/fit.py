@@ -16,6 +16,7 @@ from rich.console import Console
 from graftsim.check import Finding, check
 from graftsim.cli import inputs, reports, setup
 from graftsim.cli.check import before_fit, robot_of
+from graftsim.cli.effort import as_current
 from graftsim.cli.fit_options import ONE_STEP, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.pools import pool_of
@@ -28,6 +29,7 @@ from graftsim.identify.evidence.certainty import FAILURES
 from graftsim.identify.evidence.landscape import landscape, landscape_box
 from graftsim.identify.fit.fit import tasks_of
 from graftsim.identify.fit.plan import Plan
+from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.problem import MEASURED, SAMPLE
 from graftsim.optim.global_search import GlobalSearch
 from graftsim.optim.strategies import GLOBAL_SEARCHES
@@ -75,11 +77,15 @@ def _problem(
     )
     findings = check(robot_of(read.simulator, options.effort), [*read.recordings, *read.heldout])
     before_fit(findings, console, stop=not options.no_check)
+    more: dict[str, Domain] = {}
+    if options.effort == "current":
+        read, more = as_current(read)
     simulator = read.simulator if blueprint is None else read.simulator.graft(blueprint)
+    free = setup.free_from(options.free, tables.get("free"), simulator.model)
     problem = Problem(
         simulator,
         read.recordings,
-        setup.free_from(options.free, tables.get("free"), simulator.model),
+        free | setup.not_named(more, free),
         **_comparison(solver),
         **read.options,
     )

@@ -115,8 +115,9 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     robot: Annotated[str, tyro.conf.Positional, shown("ROBOT")] = ""
     """Robot file, URDF or MJCF."""
     logs: Annotated[Strings, tyro.conf.Positional, shown("LOG...", LOGS)] = ()
-    free: Annotated[Strings, shown("SELECTOR[=LOW:HIGH]...")] = ()
-    """What to fit: 'joint.damping[*]', with bounds 'link.mass[arm]=0.1:5'; default: link masses
+    free: Annotated[Strings, shown("SELECTOR[=DOMAIN]...")] = ()
+    """What to fit: 'joint.damping[*]', with bounds 'link.mass[arm]=0.1:5', as one number for all
+    'sensor.delay[*]=shared' or '=0:0.05,shared'; default: link masses
     (held near the file's values), joint damping and friction; 'none': nothing, for grafts alone.
     Names with , = [ ] in quotes: 'joint.damping["a,b"]=0:1'."""
     out: Annotated[str, shown("FOLDER")] = "fit-out"

@@ -69,6 +69,9 @@ def print_result(result: Result, console: Console) -> None:
         console.print(f"search: {result.settings['search']}", soft_wrap=True)
     if result.lack is not None and not result.lack.clear:
         console.print(result.lack.text, soft_wrap=True)
+    if result.forces is not None and result.forces.text:
+        style = "bold yellow" if result.forces.unknown else ""
+        console.print(result.forces.text, style=style, soft_wrap=True)
     for weak in result.weak:
         console.print(f"weak: {weak.text}", soft_wrap=True)
     for warning in result.warnings:

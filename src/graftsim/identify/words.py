@@ -104,6 +104,25 @@ def known_combination(
     return f" Only their {what} = {amount:.4g} is known, to ±{std:.2g}."
 
 
+def only_ratios(relative_std: float, names: Sequence[str]) -> str:
+    """Of a factor that all forces and masses share."""
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    size = f"±{100 * relative_std:.0f} %" if relative_std < 10 else "nothing"
+    return (
+        "Forces are known only up to a common factor: no channel measures one. Multiplying "
+        f"{shown} by one number leaves the motion as it is (the data know that number to {size}); "
+        "their ratios are what was found."
+    )
+
+
+def scale_held(held: Sequence[str]) -> str:
+    """Of a fit whose forces and masses are scaled by numbers that were held."""
+    return (
+        "No channel measures a force: forces and masses are as large as the numbers that were held "
+        f"say ({', '.join(held) or 'priors'}), and wrong by the same factor."
+    )
+
+
 def replicas_lost(count: int) -> str:
     """Of a bootstrap."""
     return f"{count} replicas of the bootstrap could not be simulated."

@@ -15,6 +15,7 @@ from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results import information
 from graftsim.identify.results.between_recordings import Spread, between_recordings
+from graftsim.identify.results.common_factor import CommonFactor, common_factor
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import ParameterRow, WeakDirection
 from graftsim.identify.results.verdicts import parameter_rows
@@ -38,6 +39,7 @@ class Certainty(NamedTuple):
     spread: Spread | None
     resampled: Resampled | None
     profiles: tuple[Profile, ...]
+    forces: CommonFactor | None = None
     failed: tuple[str, ...] = ()
 
 
@@ -87,7 +89,8 @@ def certainty(
             profiles.append(profile(problem, compiled, point, info.covariance, i, widened))
         except FAILURES as error:
             failed.append(f"The profile of {p.names[i]} failed: {error}")
-    return Certainty(info, rows, weak, spread, resampled, tuple(profiles), tuple(failed))
+    forces = common_factor(problem, at, info.variance_ratio)
+    return Certainty(info, rows, weak, spread, resampled, tuple(profiles), forces, tuple(failed))
 
 
 def check_names(problem: Problem, names: Sequence[str], what: str = "profile") -> None:

@@ -209,6 +209,7 @@ def _assembled(
         weak=known.weak,
         warnings=(*part.words(), *tally.words(), *warnings),
         lack=info.lack,
+        forces=known.forces,
         profiles=known.profiles,
         replicas=drawn.theta[:, physical] if drawn else np.zeros((0, len(physical))),
         start=problem.setup.simulator,

@@ -87,9 +87,18 @@ def _torque_actuator(model: Model, label: str) -> int:
     for i, (dof, kind) in enumerate(zip(a.dof, a.kinds, strict=True)):
         if model.tree.dofs[dof] == label and kind == "torque":
             return i
+    dofs = [model.tree.dofs[d] for d in a.dof]
+    if label not in model.tree.dofs:
+        raise ProblemError(
+            f"Channel joint.tau[{label}] would drive the simulation, but there is no joint "
+            f"'{label}'. {suggest(label, model.tree.dofs)}"
+        )
+    acting = [f"{a.kinds[i]} actuator '{a.names[i]}'" for i, d in enumerate(dofs) if d == label]
+    there = f"what acts there is the {' and the '.join(acting)}" if acting else "nothing acts there"
     raise ProblemError(
         f"Channel joint.tau[{label}] would drive the simulation, but no torque actuator acts on "
-        f"'{label}'. {suggest(label, [model.tree.dofs[d] for d in a.dof])}"
+        f"'{label}': {there}. --actuators torque puts a torque on every joint in place of the "
+        "file's actuators; or record the commands, control[...], beside it."
     )
 
 
