@@ -44,12 +44,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """Findings of one check and level that differ in channel or recording: `worst`, of all."""
+    """Findings of one check and level: the `worst`, where they are, what mends them all; `varied`:
+    their sentences differ.
+    """
 
     worst: Finding
     channels: tuple[str, ...]
     recordings: tuple[str, ...]
     remedy: str
+    varied: bool
 
 
 def grouped(findings: Iterable[Finding]) -> list[Group]:
@@ -75,6 +78,7 @@ def _group(same: list[Finding]) -> Group:
         tuple(dict.fromkeys(f.channel for f in same if f.channel)),
         tuple(dict.fromkeys(f.recording for f in same if f.recording)),
         joined([f.remedy for f in same]),
+        len({f.what for f in same}) > 1,
     )
 
 

@@ -22,10 +22,12 @@ class Names(Check):
     help: ClassVar[str] = "channels name joints, links and actuators of the file"
 
     def findings(self, robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
-        """An error for each channel that names nothing of the robot; a warning for a base that
-        floats and is not recorded.
+        """An error for each channel that names nothing of the robot; a warning for a column that
+        feeds two channels, and for a base that floats and is not recorded.
         """
         yield from _floating(robot, recordings)
+        for recording in recordings:
+            yield from _shared(recording)
         seen = set()
         for recording in recordings:
             for label, channel in of(recording):
@@ -66,6 +68,24 @@ def _floating(robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding
                 "robot on a stand has a fixed base",
                 float(len(own)),
                 line("--base", "fixed"),
+            )
+
+
+def _shared(recording: Recording) -> Iterator[Finding]:
+    """Channels of one quantity that were read from the same columns."""
+    first: dict[tuple[str, ...], str] = {}
+    for label, channel in of(recording):
+        quantity = channel.name.partition("[")[0]
+        origin = (quantity, channel.source, *channel.column_names)
+        other = first.setdefault(origin, channel.name)
+        if other != channel.name:
+            yield Finding(
+                Level.WARNING,
+                f"comes from the same column as {other}",
+                2.0,
+                line("--rename", f"{channel.name}={row_name('signal', label)}"),
+                channel.name,
+                recording=recording.name,
             )
 
 

@@ -16,6 +16,8 @@ from graftsim.recordings.recording import Channel, Recording
 
 # Of steps that are whole multiples of the smallest, and how near to whole.
 WHOLE, NEAR = 0.95, 0.1
+# Spread of single steps, where there are no others.
+ALIKE = 0.02
 # Steps in the channel's range: with fewer than COARSE it hardly resolves the motion, with more
 # than FINE nothing depends on them.
 COARSE, FINE = 40, 2000
@@ -72,6 +74,10 @@ def quantum(values: Float[np.ndarray, " n"]) -> float:
     single = steps[steps < 1.5 * smallest]
     size = float(single.mean())
     few = steps[steps < 8 * size] / size
-    if len(few) < 20 or not np.any(few > 1.5):
+    if len(few) < 20:
         return 0.0
+    if not np.any(few > 1.5):
+        # A slow joint crosses one step at a time: they are alike, and lead to several levels.
+        levels = np.ptp(values) > 2.5 * size
+        return size if levels and np.std(single) < ALIKE * size else 0.0
     return size if np.mean(np.abs(few - np.round(few)) < NEAR) >= WHOLE else 0.0

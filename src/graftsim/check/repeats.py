@@ -12,6 +12,7 @@ from graftsim.check.finding import Finding, Level, line
 from graftsim.check.quantum import resolution
 from graftsim.check.robot import Robot
 from graftsim.recordings.recording import Channel, Recording
+from graftsim.selectors import row_name
 
 # Share of repeated samples that is no chance; of runs that are as long as most, give or take one.
 REPEATED, REGULAR = 0.3, 0.8
@@ -27,13 +28,17 @@ class Repeats(Check):
     help: ClassVar[str] = "samples repeated by a sensor that is slower than the log"
 
     def findings(self, robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
-        """A warning: held samples are late by up to their age, which a fit takes for damping."""
+        """A warning for held samples, whose age a fit takes for damping; a note for a position that
+        never changes.
+        """
         for recording in recordings:
-            for _, channel in of(recording):
+            for label, channel in of(recording):
                 if channel.name.startswith("control["):
                     continue  # commands are held by what they are
                 held = samples_held(channel)
-                if held < 1.5:
+                if held == len(channel.time) > FRESH and channel.name.startswith("joint.q["):
+                    yield _stuck(channel, label, recording)
+                if held < 1.5 or held == len(channel.time):
                     continue
                 late = 1e3 * channel.interval * (held - 1) / 2
                 yield Finding(
@@ -47,12 +52,28 @@ class Repeats(Check):
                 )
 
 
+def _stuck(channel: Channel, label: str, recording: Recording) -> Finding:
+    return Finding(
+        Level.NOTE,
+        f"keeps the value {channel.values[0, 0]:.6g} in all {len(channel.time)} samples: a joint "
+        "that is held, or a sensor that is stuck",
+        float(len(channel.time)),
+        line("--rename", f"{channel.name}={row_name('signal', label)}"),
+        channel.name,
+        recording=recording.name,
+    )
+
+
 def samples_held(channel: Channel) -> float:
-    """Samples for each fresh value while the channel moves; 1 if none is held."""
+    """Samples for each fresh value while the channel moves; 1 if none is held, all if it never
+    changes.
+    """
     values = channel.values
     if len(values) < FRESH:
         return 1.0
     steps = np.abs(np.diff(values, axis=0))
+    if not steps.any():
+        return float(len(values))
     fresh = np.flatnonzero(steps.max(axis=1) > 0) + 1
     if len(fresh) < FRESH:
         return 1.0

@@ -13,6 +13,7 @@ from graftsim.check.finding import Finding, Level, line
 from graftsim.check.robot import Robot
 from graftsim.recordings.plausible import IN_G, LARGE, rate_of
 from graftsim.recordings.recording import Channel, Recording
+from graftsim.recordings.signals import wrap_jumps
 from graftsim.recordings.units import unit
 from graftsim.selectors import row_name
 
@@ -36,7 +37,7 @@ class UnitByRange(Check):
             yield from _clock(recording)
             odd = set()
             for label, channel in of(recording, "joint.q"):
-                found = _position(robot, label, channel, recording)
+                found = _position(robot, label, channel, recording) or _turns(channel, recording)
                 if found is not None:
                     odd.add(label)
                     yield found
@@ -68,6 +69,22 @@ def _position(robot: Robot, label: str, channel: Channel, recording: Recording) 
         f"{what}: in {fits[0]} it would be {size * unit(fits[0]).factor:.3g}",
         span,
         line("--scale", f"{channel.name}={fits[0]}"),
+        channel.name,
+        recording=recording.name,
+    )
+
+
+def _turns(channel: Channel, recording: Recording) -> Finding | None:
+    """An angle that jumps by full turns."""
+    angle = channel.width == 1 and "rad" in channel.unit and "unwrapped" not in channel.notes
+    jumps = wrap_jumps(channel.time, channel.values[:, 0]) if angle else np.zeros(0)
+    if not jumps.size:
+        return None
+    return Finding(
+        Level.ERROR,
+        f"jumps by a full turn {jumps.size} times",
+        float(jumps.size),
+        line("--unwrap", channel.name),
         channel.name,
         recording=recording.name,
     )

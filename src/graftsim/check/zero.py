@@ -18,8 +18,9 @@ from graftsim.selectors import row_name
 # Smaller zeros (rad, m) are within what centres of mass of a file are off by; larger ones are no
 # zeros. SURE deviations make a finding.
 SMALL, LARGE, SURE = 0.05, 0.8, 4.0
-# Effort has to be what the file's model says, for gravity to tell.
-CORRELATED = 0.9
+# Effort has to be what the file's model says, for gravity to tell: a scale beyond this says that
+# masses are others, and then centres of mass too.
+CORRELATED, SCALE = 0.9, 1.3
 # A joint rests at the end of a log for this long (s), at this share of its usual speed.
 REST, SLOW = 0.5, 0.01
 
@@ -58,6 +59,7 @@ def _gravity(robot: Robot, recording: Recording) -> Iterator[tuple[str, float, s
     """Where effort is recorded: the zero that makes it fit."""
     for found in explained(robot, recording):
         known = math.isfinite(found.zero) and found.correlation > CORRELATED
+        known = known and 1 / SCALE < found.scale < SCALE
         if known and abs(found.zero) > SURE * found.zero_std:
             yield found.label, found.zero, f"gravity's torque (±{2 * found.zero_std:.2g})"
 

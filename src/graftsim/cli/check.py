@@ -67,7 +67,11 @@ def print_findings(
     if rows:
         head = ("level", "check", "channel", "what, and what mends it")
         console.print(table_of("Recordings", head, rows))
-    counts = [f"{n} {level}s" for level in Level if (n := sum(f.level == level for f in findings))]
+    counts = [
+        f"{n} {level}{'s' if n > 1 else ''}"
+        for level in Level
+        if (n := sum(f.level == level for f in findings))
+    ]
     console.print(f"recordings: {', '.join(counts) or 'nothing found'}", soft_wrap=True)
     if unmade := _unmade(robot, recordings):
         console.print(
@@ -99,9 +103,7 @@ def where(group: Group) -> str:
 
 def said(group: Group) -> str:
     """The sentence, and the flags that mend it."""
-    many = len(group.channels) > 1 or len(group.recordings) > 1
-    lead = "at most: " if many else ""
-    return f"{lead}{group.worst.what}\n{group.remedy}"
+    return f"{'the largest: ' if group.varied else ''}{group.worst.what}\n{group.remedy}"
 
 
 def _some(names: Sequence[str]) -> str:

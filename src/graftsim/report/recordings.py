@@ -31,6 +31,7 @@ class RecordingsSection(Section):
                 "check": g.worst.check,
                 "where": _some(g.channels or g.recordings),
                 "what": g.worst.what,
+                "varied": g.varied,
                 "remedy": g.remedy,
             }
             for g in grouped(subject.extras.findings or ())
