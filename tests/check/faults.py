@@ -156,8 +156,8 @@ def faults():
             "runs", servo, again, "note", 1e-4, "joint.q[j]", mends=False, rel=0.3,
         ),
         "one run unlike its repeats": Fault(
-            "runs", servo, [*again, odd], "warning", 0.3 * np.sqrt(0.2) / (np.sqrt(2) * 1e-4), "joint.q[j]", mends=False,
-            rel=0.1,
+            "runs", servo, [*again, odd], "warning",
+            0.3 * np.sqrt(0.2) / (np.sqrt(2) * 1e-4), "joint.q[j]", mends=False, rel=0.1,
         ),
     }  # fmt: skip
 

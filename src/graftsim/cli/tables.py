@@ -70,7 +70,7 @@ def print_result(result: Result, console: Console) -> None:
     if result.lack is not None and not result.lack.clear:
         console.print(result.lack.text, soft_wrap=True)
     if result.forces is not None and result.forces.text:
-        style = "bold yellow" if result.forces.unknown else ""
+        style = "bold yellow" if result.forces.leads else ""
         console.print(result.forces.text, style=style, soft_wrap=True)
     for weak in result.weak:
         console.print(f"weak: {weak.text}", soft_wrap=True)

@@ -104,22 +104,24 @@ def known_combination(
     return f" Only their {what} = {amount:.4g} is known, to ±{std:.2g}."
 
 
+ONLY_RATIOS = "Forces are known only up to a common factor: no channel measures one."
+
+
 def only_ratios(relative_std: float, names: Sequence[str]) -> str:
-    """Of a factor that all forces and masses share."""
+    """Of a factor that all forces and masses share, which nothing fixes."""
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    size = f"±{100 * relative_std:.0f} %" if relative_std < 10 else "nothing"
+    size = f"know it to ±{100 * relative_std:.0f} %" if relative_std < 10 else "do not tell it"
     return (
-        "Forces are known only up to a common factor: no channel measures one. Multiplying "
-        f"{shown} by one number leaves the motion as it is (the data know that number to {size}); "
-        "their ratios are what was found."
+        f"{ONLY_RATIOS} Multiplying {shown} by one number leaves the motion as it is, and the data "
+        f"{size}: their ratios are what was found."
     )
 
 
 def scale_held(held: Sequence[str]) -> str:
-    """Of a fit whose forces and masses are scaled by numbers that were held."""
+    """Of a factor that is fixed by numbers that were held."""
     return (
-        "No channel measures a force: forces and masses are as large as the numbers that were held "
-        f"say ({', '.join(held) or 'priors'}), and wrong by the same factor."
+        f"{ONLY_RATIOS} It is that of the numbers that were held, {', '.join(held) or 'priors'}: "
+        "if those are wrong, all are by the same factor."
     )
 
 

@@ -89,7 +89,7 @@ def certainty(
             profiles.append(profile(problem, compiled, point, info.covariance, i, widened))
         except FAILURES as error:
             failed.append(f"The profile of {p.names[i]} failed: {error}")
-    forces = common_factor(problem, at, info.variance_ratio)
+    forces = common_factor(problem, at, held, info.variance_ratio)
     return Certainty(info, rows, weak, spread, resampled, tuple(profiles), forces, tuple(failed))
 
 

@@ -55,6 +55,13 @@ class CommonFactor:
         return not self.measured and not self.relative_std < UNKNOWN
 
     @property
+    def leads(self) -> bool:
+        """Does it belong into the first lines of a report? Not where only friction is free."""
+        scale = ("link.mass", "link.inertia", "actuator.", "sensor.scale")
+        sought = any(name.startswith(scale) for name in self.parameters)
+        return self.unknown or (sought and not self.measured)
+
+    @property
     def text(self) -> str:
         """A sentence, "" if a channel measures a force."""
         if self.unknown:
@@ -63,14 +70,18 @@ class CommonFactor:
 
 
 def common_factor(
-    problem: Problem, at: Linearisation, variance_ratio: float
+    problem: Problem, at: Linearisation, held: np.ndarray, variance_ratio: float
 ) -> CommonFactor | None:
-    """What the data say of the factor at a minimum; None where no mass or force is free."""
+    """What the data say of the factor at a minimum; None where no mass or force is free.
+
+    held: mask [p] of numbers on their bounds and of those without effect.
+    """
     p = problem.parameters
     powers = np.array([power(n, u) for n, u in zip(p.names, p.units, strict=True)])
     v = np.where(p.physical, powers * at.theta, 0.0)
     logs = np.array([".log_d" in n and n.startswith("link.inertial[") for n in p.names], bool)
     v[logs & p.physical] = 0.5
+    v[held] = 0.0
     free = [n for n, x in zip(p.names, v, strict=True) if x]
     if not free or problem.grafted:
         return None
@@ -122,14 +133,13 @@ def _held(problem: Problem, free: list[str]) -> tuple[str, ...]:
     bodies = {n.removeprefix("link.inertial").split("].")[0] for n in free if ".log_d1" in n}
     for name in ANCHORS:
         values = np.asarray(leaf(model, name), float)
-        values = values.reshape(len(values), -1)
         rows = labels(model, PARAMETERS[name].rows)
         for i, label in enumerate(rows):
             whole = row_name(name, label)
             own = any(n == whole or n.startswith(f"{whole}.") for n in free)
             own |= whole.removeprefix(name).removesuffix("]") in bodies
             acts = name != "actuator.gain" or model.actuator.kinds[i] == "torque"
-            if values[i].any() and not own and acts:
+            if np.any(values[i]) and not own and acts:
                 found.append(name)
                 break
     return tuple(found)
