@@ -70,7 +70,8 @@ def test_a_torque_channel_fixes_it():
     assert result.forces.measured and result.forces.text == ""
     tau = log()["joint.tau[j]"].values
     expected = result.settings["residual over noise"] * 0.02 / np.linalg.norm(tau)
-    assert result.forces.relative_std == pytest.approx(expected, rel=0.3)
+    # Initial states take a part of what the sensor says of the factor.
+    assert expected < result.forces.relative_std < 2 * expected
     assert "common factor" not in " ".join(headline(result).sentences)
 
 
