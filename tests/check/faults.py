@@ -113,6 +113,10 @@ def faults():
             "effort", pendulum(), [changed(right, tau=_noise(len(t)))],
             "warning", 0, "joint.tau[j]", rel=0.1,
         ),
+        "encoders that are 20 ms late": Fault(
+            "delay", pendulum(), [changed(right, q=motion(t - 0.02)[0], qd=None)],
+            "warning", 0.02, "joint.tau[j]", mends=False,
+        ),
         "a pause of a second": Fault(
             "gaps", free, [recording(t[gap], q=q[gap])],
             "warning", 1 / 10, "joint.q[j]",

@@ -57,7 +57,7 @@ def test_remedy_mends(name):
 def test_every_check_has_a_fault():
     """The list of faults is complete."""
     assert {f.check for f in FAULTS.values()} == {c.name for c in CHECKS}
-    assert len(CHECKS) == 14
+    assert len(CHECKS) == 15
 
 
 @pytest.mark.parametrize("kind", ["torque", None])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from graftsim.check.bursts import Bursts
 from graftsim.check.check import Check
 from graftsim.check.clocks import ClockSlope
+from graftsim.check.delay import Delay
 from graftsim.check.effort import Effort
 from graftsim.check.finding import Finding, named
 from graftsim.check.gaps import Gaps
@@ -32,6 +33,7 @@ CHECKS: tuple[Check, ...] = (
     Sign(),
     Zero(),
     Effort(),
+    Delay(),
     Gaps(),
     Repeats(),
     Bursts(),

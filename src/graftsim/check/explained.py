@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from graftsim.check.check import of
 from graftsim.check.robot import Motion, Robot
@@ -81,45 +81,71 @@ def efforts_of(robot: Robot, recording: Recording) -> Iterator[tuple[str, Channe
                 yield joint, channel, float(a.gear[i] * a.gain[i])
 
 
-def _explain(
-    label: str, channel: Channel, effort: Float[np.ndarray, " n"], motion: Motion, v: int
-) -> Explained:
-    nan = float("nan")
-    untold = Explained(label, channel, nan, nan, nan, nan, nan, nan, nan)
+@dataclass(frozen=True)
+class Regressors:
+    """Of one joint where its motion is resolved: instants `good` [n]; columns [k, c] of tau, of
+    tau' if it `tells`, of friction; tau without what friction explains (`lone` [k]).
+    """
+
+    good: Bool[np.ndarray, " n"]
+    columns: Float[np.ndarray, "k c"]
+    friction: Float[np.ndarray, "k 3"]
+    lone: Float[np.ndarray, " k"]
+    tells: bool
+
+
+def regressors(motion: Motion, v: int) -> Regressors | None:
+    """None where the motion is not resolved, or inertia's torque and gravity's cancel."""
     # Where the sampling does not resolve the motion, its acceleration is wrong.
     good = motion.unsure[:, v] <= RESOLVED * np.std(motion.tau[:, v])
     if good.mean() < MOST or good.sum() < FEWEST:
-        return untold
-    effort = effort[good]
+        return None
     tau, turned, qd = motion.tau[good, v], motion.turned[good, v], motion.qd[good, v]
     usual = max(float(np.sqrt(np.mean(qd**2))), 1e-9)
     friction = np.stack([np.tanh(qd / (SIGN_WIDTH * usual)), qd, np.ones_like(qd)], axis=1)
-    lone = _without(friction, tau)
-    size = float(np.std(lone))
-    gravity = motion.gravity[good, v]
-    parts = (gravity, tau - gravity)
-    largest = max(float(np.std(_without(friction, part))) for part in parts)
-    if size <= CANCELLED * largest or size == 0 or np.ptp(effort) == 0:
-        return untold
-    columns = np.concatenate([np.stack([tau, turned], axis=1), friction], axis=1)
-    tells = float(np.std(_without(np.delete(columns, 1, 1), turned))) > DISTINCT * size
-    if not tells:
-        columns = np.delete(columns, 1, axis=1)
-    beta, std = _jackknife(columns, effort)
-    rest = _without(friction, effort)
-    correlation = float(np.corrcoef(lone, rest)[0, 1])
-    zero = zero_std = float("nan")
-    if tells and beta[0] != 0:
+    lone = without(friction, tau)
+    size, gravity = float(np.std(lone)), motion.gravity[good, v]
+    largest = max(float(np.std(without(friction, x))) for x in (gravity, tau - gravity))
+    if size <= CANCELLED * largest or size == 0:
+        return None
+    alone = np.concatenate([tau[:, None], friction], axis=1)
+    tells = float(np.std(without(alone, turned))) > DISTINCT * size
+    columns = np.insert(alone, 1, turned, axis=1) if tells else alone
+    return Regressors(good, columns, friction, lone, tells)
+
+
+def _explain(
+    label: str, channel: Channel, effort: Float[np.ndarray, " n"], motion: Motion, v: int
+) -> Explained:
+    nan, x = float("nan"), regressors(motion, v)
+    if x is None or np.ptp(effort[x.good]) == 0:
+        return Explained(label, channel, nan, nan, nan, nan, nan, nan, nan)
+    effort = effort[x.good]
+    beta, std = _jackknife(x.columns, effort)
+    rest = without(x.friction, effort)
+    zero = zero_std = nan
+    if x.tells and beta[0] != 0:
         zero, zero_std = beta[1] / beta[0], std[1] / abs(beta[0])
-    faster = _without(friction, motion.qdd[good, v])
-    acceleration = float(np.corrcoef(faster, rest)[0, 1]) if np.ptp(faster) > 0 else float("nan")
-    share = 1 - float(np.var(_without(columns, effort)) / np.var(effort))
+    faster = without(x.friction, motion.qdd[x.good, v])
     return Explained(
-        label, channel, beta[0], std[0], correlation, zero, zero_std, acceleration, share
+        label,
+        channel,
+        scale=beta[0],
+        scale_std=std[0],
+        correlation=float(np.corrcoef(x.lone, rest)[0, 1]),
+        zero=zero,
+        zero_std=zero_std,
+        acceleration=float(np.corrcoef(faster, rest)[0, 1]) if np.ptp(faster) > 0 else nan,
+        share=explained_share(x, effort),
     )
 
 
-def _without(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
+def explained_share(x: Regressors, effort: Float[np.ndarray, " k"]) -> float:
+    """Share of the variance of an effort that torque and friction explain."""
+    return 1 - float(np.var(without(x.columns, effort)) / np.var(effort))
+
+
+def without(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     """What columns [n, k] do not explain of y [n]."""
     return y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
 
