@@ -31,9 +31,8 @@ class Delay(Check):
     needs: ClassVar[tuple[str, ...]] = ("joint.tau", "control")
 
     def applies(self, robot: Robot, recordings: Sequence[Recording]) -> bool:
-        """Does a recording tell the motion of a robot whose base stands?"""
-        recorded = super().applies(robot, recordings)
-        return recorded and any(robot.motion(r) is not None for r in recordings)
+        """Is effort recorded, with the motion of a robot whose base stands?"""
+        return any(robot.tells(r) and any(True for _ in efforts_of(robot, r)) for r in recordings)
 
     def findings(self, robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
         """A warning: a fit takes a delay for damping or inertia."""

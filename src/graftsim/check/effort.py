@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from graftsim.check.check import Check
-from graftsim.check.explained import Explained, explained
+from graftsim.check.explained import Explained, efforts_of, explained
 from graftsim.check.finding import Finding, Level, line
 from graftsim.check.robot import Robot
 from graftsim.recordings.recording import Recording
@@ -27,9 +27,8 @@ class Effort(Check):
     needs: ClassVar[tuple[str, ...]] = ("joint.tau", "control")
 
     def applies(self, robot: Robot, recordings: Sequence[Recording]) -> bool:
-        """Does a recording tell the motion of a robot whose base stands?"""
-        recorded = super().applies(robot, recordings)
-        return recorded and any(robot.motion(r) is not None for r in recordings)
+        """Is effort recorded, with the motion of a robot whose base stands?"""
+        return any(robot.tells(r) and any(True for _ in efforts_of(robot, r)) for r in recordings)
 
     def findings(self, robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
         """A warning for what is not a torque as the file has it."""

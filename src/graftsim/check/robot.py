@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +11,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from graftsim.check.smoothing import INSTANTS, derivatives, instants, smooth_at, smoothing
+from graftsim.compilation import BRIEF
 from graftsim.dynamics.crba import mass_matrix
-from graftsim.dynamics.rnea import bias_forces, inverse_dynamics
+from graftsim.dynamics.rnea import inverse_dynamics
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import row_name
@@ -89,7 +90,12 @@ class Robot:
     def inertia(self) -> Float[np.ndarray, " nv"]:
         """Inertia (kg m^2, kg) that each degree of freedom moves at the zero pose."""
         q = np.asarray(self.model.tree.neutral)
-        return np.diag(np.asarray(jax.jit(mass_matrix)(self.model, q)))
+        return np.diag(np.asarray(jax.jit(mass_matrix, compiler_options=BRIEF)(self.model, q)))
+
+    def tells(self, recording: Recording) -> bool:
+        """Does a recording tell the motion of a robot whose base stands, at least in part?"""
+        hinged = len(self.dofs) == self.model.tree.nv
+        return hinged and any(row_name("joint.q", label) in recording for label in self.dofs)
 
     def motion(self, recording: Recording) -> Motion | None:
         """What was recorded of all joints together; None without a hinge's or slide's position,
@@ -120,7 +126,7 @@ class Robot:
             for label, v in self.dofs.items()
             if (name := row_name("joint.q", label)) in recording and recording[name].width == 1
         }
-        if not channels or len(self.dofs) < tree.nv:
+        if not channels or not self.tells(recording):
             return None
         speeds = {v: recording.channels.get(row_name("joint.qd", tree.dofs[v])) for v in channels}
         window = smoothing(list(channels.values()))
@@ -151,14 +157,18 @@ class Robot:
         return found[:, 0], found[:, 1], found[:, 2]
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=BRIEF)
 def _torques(model: Model, q: jax.Array, qd: jax.Array, qdd: jax.Array) -> jax.Array:
     """Of many instants [n, nv]: torque, its derivative by the own joint, gravity's [n, 3, nv]."""
 
     def one(q: jax.Array, qd: jax.Array, qdd: jax.Array) -> jax.Array:
+        # Nudged, as it is, at rest: side by side, since it is tracing that takes time.
         nudged = q + NUDGE * jnp.eye(len(q), dtype=q.dtype)
-        moved = jax.vmap(lambda x: inverse_dynamics(model, x, qd, qdd))(nudged)
-        tau = inverse_dynamics(model, q, qd, qdd)
-        return jnp.stack([tau, (jnp.diagonal(moved) - tau) / NUDGE, bias_forces(model, q, 0 * qd)])
+        moving = jnp.append(jnp.ones(len(q) + 1, q.dtype), 0.0)[:, None]
+        places = jnp.concatenate([nudged, q[None], q[None]])
+        each = partial(inverse_dynamics, model)
+        found = jax.vmap(each)(places, moving * qd, moving * qdd)
+        moved, tau, gravity = found[:-2], found[-2], found[-1]
+        return jnp.stack([tau, (jnp.diagonal(moved) - tau) / NUDGE, gravity])
 
     return jax.vmap(one)(q, qd, qdd)
