@@ -8,7 +8,7 @@ import jax
 
 from graftsim import private
 
-# For `jax.jit(compiler_options=)` of what runs once or twice: compiled five times sooner, and slower.
+# For `jax.jit(compiler_options=)` of what runs once: compiled five times sooner, slower to run.
 BRIEF = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
 

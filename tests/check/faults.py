@@ -110,7 +110,7 @@ def faults():
             "warning", 1 / 0.12, "joint.tau[j]", mends=False,
         ),
         "effort that is noise": Fault(
-            "effort", pendulum(), [changed(right, tau=_noise(len(t)))],
+            "effort", pendulum(), [changed(right, tau=20 * _noise(len(t)))],
             "warning", 0, "joint.tau[j]", rel=0.1,
         ),
         "encoders that are 20 ms late": Fault(

@@ -17,6 +17,8 @@ FACTOR = 3.0
 # Correlation of an effort proportional to torque; and a share that is explained, with friction,
 # below which effort is not what moves the joint.
 CORRELATED, UNLIKE = 0.8, 0.25
+# An effort that is small beside the torque is that of a joint that is not driven: noise.
+IDLE = 0.8
 
 
 class Effort(Check):
@@ -41,7 +43,7 @@ class Effort(Check):
 def _judged(robot: Robot, found: Explained, recording: Recording) -> Iterator[Finding]:
     scale, name = found.scale, found.channel.name
     sure = scale > 4 * found.scale_std
-    if found.share < UNLIKE:
+    if found.share < UNLIKE and found.size > IDLE:
         yield Finding(
             Level.WARNING,
             f"inverse dynamics of the file and friction explain {100 * found.share:.0f} % of the "

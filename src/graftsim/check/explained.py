@@ -37,7 +37,8 @@ class Explained:
     """The regression of one effort channel: `scale` s and `zero` z with deviations; `correlation`
     of effort and torque once friction and offset are taken out of both; `acceleration`: that of
     effort and the joint's acceleration alone; `share` of the effort's variance that torque and
-    friction explain together. NaN where the motion does not tell.
+    friction explain together; `size` of effort over torque, both by their spread. NaN where the
+    motion does not tell.
     """
 
     label: str
@@ -49,6 +50,7 @@ class Explained:
     zero_std: float
     acceleration: float
     share: float
+    size: float
 
 
 def explained(robot: Robot, recording: Recording) -> Iterator[Explained]:
@@ -119,7 +121,7 @@ def _explain(
 ) -> Explained:
     nan, x = float("nan"), regressors(motion, v)
     if x is None or np.ptp(effort[x.good]) == 0:
-        return Explained(label, channel, nan, nan, nan, nan, nan, nan, nan)
+        return Explained(label, channel, nan, nan, nan, nan, nan, nan, nan, nan)
     effort = effort[x.good]
     beta, std = _jackknife(x.columns, effort)
     rest = without(x.friction, effort)
@@ -137,6 +139,7 @@ def _explain(
         zero_std=zero_std,
         acceleration=float(np.corrcoef(faster, rest)[0, 1]) if np.ptp(faster) > 0 else nan,
         share=explained_share(x, effort),
+        size=float(np.std(effort) / np.std(x.lone)),
     )
 
 

@@ -17,6 +17,8 @@ INSTANTS = 1000
 # Windows of the cubics: a share of the motion's period, between two lengths (s), and no fewer
 # sample intervals than INTERVALS.
 SHARE, SHORTEST, LONGEST, INTERVALS = 0.15, 0.04, 0.4, 9
+# Of more samples in a window, neighbours are averaged first: a cubic sees no difference.
+ENOUGH = 40
 
 
 def smoothing(positions: list[Channel]) -> float:
@@ -75,13 +77,25 @@ def smooth_at(
     out = np.zeros((len(at), 4))
     out[:, 0] = np.interp(at, channel.time, channel.values[:, 0])
     for piece in channel.segments():
-        t, x = channel.time[piece], channel.values[piece, :1]
+        t, x = _thinned(channel.time[piece], channel.values[piece, :1], method.window_s)
         inside = (at >= t[0]) & (at <= t[-1])
         if len(t) > INTERVALS and inside.any():
             fits = local_fits(t, x, at[inside], method)
             if fits is not None:
                 out[inside] = fits[..., 0]
     return out
+
+
+def _thinned(
+    t: Float[np.ndarray, " n"], x: Float[np.ndarray, "n 1"], window: float
+) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, "m 1"]]:
+    """Means of neighbours, so that a window holds about `ENOUGH`; the ends stay."""
+    many = int(len(t) * window / max(t[-1] - t[0], window) / ENOUGH)
+    if many < 2:
+        return t, x
+    edges = np.arange(0, len(t), many)
+    counts = np.diff(np.append(edges, len(t)))
+    return np.add.reduceat(t, edges) / counts, np.add.reduceat(x, edges) / counts[:, None]
 
 
 def _noise(channel: Channel) -> float:
