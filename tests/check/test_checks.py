@@ -1,6 +1,8 @@
 """Each check finds what is put into a log, with its number, and nothing in a right one."""
 
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -139,6 +141,13 @@ def test_findings_of_many_channels_are_one_row():
     assert row.channels == ("joint.q[j]", "joint.q[k]")
     assert row.worst is other and row.varied
     assert row.remedy == "--scale 'joint.q[j]=deg' 'joint.q[k]=deg'"
+
+
+def test_the_public_name_is_the_function():
+    """Also where the package of that name has been imported first."""
+    script = "from graftsim.check import Robot; import graftsim as gs; print(gs.check.__name__)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "check\n", done.stderr
 
 
 def test_no_recording():
