@@ -1,6 +1,13 @@
 """The public face, listed once: what `import graftsim` offers, and where it is found."""
 
 from . import contact as contact, dynamics as dynamics, kernels as kernels, model as model
+from .check import (
+    CHECKS as CHECKS,
+    Check as Check,
+    Finding as Finding,
+    Level as Level,
+    check as check,
+)
 from .compilation import (
     cache_compilations as cache_compilations,
 )

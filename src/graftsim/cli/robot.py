@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from graftsim.cli.groups import SimulationOptions
 from graftsim.cli.options import TouchOptions, number
+from graftsim.cli.torques import torque_actuators
 from graftsim.io.load import load
 from graftsim.model.model import Model
 from graftsim.selectors import Selector
@@ -37,3 +39,14 @@ def load_model(
     if armature:
         options["armature"] = armature
     return load(path, **options)
+
+
+def load_for(
+    path: str,
+    simulation: SimulationOptions,
+    touch: TouchOptions,
+    values: Mapping[str, Any] | None = None,
+) -> Model:
+    """Read a robot file for a simulation: with its actuators, or with torques in their place."""
+    model = load_model(path, simulation.base, simulation.repair_inertia, touch, values)
+    return torque_actuators(model) if simulation.actuators == "torque" else model

@@ -106,6 +106,27 @@ def known_combination(
     return f" Only their {what} = {amount:.4g} is known, to ±{std:.2g}."
 
 
+ONLY_RATIOS = "Forces are known only up to a common factor: no channel measures one."
+
+
+def only_ratios(relative_std: float, names: Sequence[str]) -> str:
+    """Of a factor that all forces and masses share, which nothing fixes."""
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    size = f"know it to ±{100 * relative_std:.0f} %" if relative_std < 10 else "do not tell it"
+    return (
+        f"{ONLY_RATIOS} Multiplying {shown} by one number leaves the motion as it is, and the data "
+        f"{size}: their ratios are what was found."
+    )
+
+
+def scale_held(held: Sequence[str]) -> str:
+    """Of a factor that is fixed by numbers that were held."""
+    return (
+        f"{ONLY_RATIOS} It is that of the numbers that were held, {', '.join(held) or 'priors'}: "
+        "if those are wrong, all are by the same factor."
+    )
+
+
 def replicas_lost(count: int) -> str:
     """Of a bootstrap."""
     return f"{count} replicas of the bootstrap could not be simulated."

@@ -144,6 +144,12 @@ def dofs_by_row(model: Model, rows: str) -> tuple[tuple[int, ...], ...]:
     return ((),) * len(labels(model, rows))
 
 
+def acts_on(model: Model) -> tuple[str, ...]:
+    """Label of the degree of freedom that each actuator acts on; "" for one on a tendon."""
+    dofs = model.tree.dofs
+    return tuple(dofs[d] if d >= 0 else "" for d in model.actuator.dof)
+
+
 def parameter(name: str) -> Parameter | None:
     """What `family.quantity` stands for, those of drives from outside the package included."""
     number = OWN_NUMBERS.get(name.removeprefix("actuator."))

@@ -16,6 +16,7 @@ from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results import information
 from graftsim.identify.results.between_recordings import Spread, between_recordings
+from graftsim.identify.results.common_factor import CommonFactor, common_factor
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import ParameterRow, WeakDirection, Withheld
 from graftsim.identify.results.verdicts import parameter_rows
@@ -39,6 +40,7 @@ class Certainty(NamedTuple):
     spread: Spread | None
     resampled: Resampled | None
     profiles: tuple[Profile, ...]
+    forces: CommonFactor | None = None
     failed: tuple[str, ...] = ()
     withheld: tuple[Withheld, ...] = ()
 
@@ -94,8 +96,18 @@ def certainty(
         except FAILURES as error:
             failed.append(f"The profile of {p.names[i]} failed: {error}")
     tried = withheld(problem, part, point, info) if doubt else ()
-    rows = conditional(rows, tried)
-    return Certainty(info, rows, weak, spread, resampled, tuple(profiles), tuple(failed), tried)
+    forces = common_factor(problem, at, held, info.variance_ratio)
+    return Certainty(
+        info,
+        conditional(rows, tried),
+        weak,
+        spread,
+        resampled,
+        tuple(profiles),
+        forces,
+        tuple(failed),
+        tried,
+    )
 
 
 def check_names(problem: Problem, names: Sequence[str], what: str = "profile") -> None:

@@ -211,6 +211,7 @@ def _assembled(
         weak=known.weak,
         warnings=(*part.words(), *tally.words(), *warnings),
         lack=info.lack,
+        forces=known.forces,
         profiles=known.profiles,
         withheld=known.withheld,
         replicas=drawn.theta[:, physical] if drawn else np.zeros((0, len(physical))),

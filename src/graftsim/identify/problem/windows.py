@@ -14,6 +14,7 @@ import numpy as np
 
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.sensors.sensors import Sensors
+from graftsim.model.catalogue import acts_on
 from graftsim.model.model import Actuators, Model
 from graftsim.recordings.channels import parse_name
 from graftsim.recordings.recording import Channel, Recording
@@ -89,12 +90,22 @@ def control_channels(model: Model, recordings: Sequence[Recording]) -> tuple[str
 
 def _torque_actuator(model: Model, label: str) -> int:
     a = model.actuator
-    for i, (dof, drive) in enumerate(zip(a.dof, a.drives, strict=True)):
-        if dof >= 0 and model.tree.dofs[dof] == label and drive.commands_force:
+    for i, (joint, drive) in enumerate(zip(acts_on(model), a.drives, strict=True)):
+        if joint == label and drive.commands_force:
             return i
+    if label not in model.tree.dofs:
+        raise ProblemError(
+            f"Channel joint.tau[{label}] would drive the simulation, but there is no joint "
+            f"'{label}'. {suggest(label, model.tree.dofs)}"
+        )
+    acting = [
+        f"{a.kinds[i]} actuator '{a.names[i]}'" for i, d in enumerate(acts_on(model)) if d == label
+    ]
+    there = f"what acts there is the {' and the '.join(acting)}" if acting else "nothing acts there"
     raise ProblemError(
         f"Channel joint.tau[{label}] would drive the simulation, but no torque actuator acts on "
-        f"'{label}'. {suggest(label, [model.tree.dofs[d] for d in a.dof if d >= 0])}"
+        f"'{label}': {there}. --actuators torque puts a torque on every joint in place of the "
+        "file's actuators; or record the commands, control[...], beside it."
     )
 
 

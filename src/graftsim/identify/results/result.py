@@ -9,6 +9,7 @@ import numpy as np
 
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.problem.whiteness import LackOfFit
+from graftsim.identify.results.common_factor import CommonFactor
 from graftsim.identify.words import Status
 from graftsim.model.model import Model
 from graftsim.optim.outcome import Outcome
@@ -237,6 +238,8 @@ class Result:
     physics: tuple[ErrorRow, ...] = ()
     # What the residuals say of the model.
     lack: LackOfFit | None = None
+    # What the data say of the factor that all forces and masses share; None where none is free.
+    forces: CommonFactor | None = None
     profiles: tuple[Profile, ...] = ()
     # Numbers of actuators that were not free, and what freeing them would do.
     withheld: tuple[Withheld, ...] = ()
@@ -293,6 +296,9 @@ class Result:
             "lack of fit": None
             if self.lack is None
             else plain(self.lack) | {"text": self.lack.text},
+            "forces": None
+            if self.forces is None
+            else plain(self.forces) | {"unknown": self.forces.unknown, "text": self.forces.text},
             "profiles": [plain(q) for q in self.profiles],
             "withheld": [plain(w) for w in self.withheld],
             "landscape": plain(self.landscape) if self.landscape else None,
