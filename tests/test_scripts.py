@@ -25,6 +25,7 @@ SCRIPTS = {
     "experiments/multiarm_pendulum.py": ("--quick",),
     "experiments/panda.py": (),
     "experiments/planar_impacts.py": ("--quick",),
+    "experiments/real_servos.py": ("--quick",),
     "experiments/staubli_tx40.py": (),
     "benchmarks/busy.py": ("--quick",),
     "benchmarks/calibration.py": ("--quick",),

@@ -71,9 +71,10 @@ def tendon_forces(
     nv = q_dof.shape[0]
     C = coefficients(tendon, nv)
     if not tendon.names:
-        none = [scope.tap(f"tendon.{k}", jnp.zeros(0, qd.dtype)) for k in ("length", "rate")]
-        scope.tap("tendon.force", none[0])
-        return Stretched(*none, scope.tap("joint.tau_tendon", jnp.zeros(nv, qd.dtype)), C)
+        none = jnp.zeros(0, qd.dtype)
+        length, rate = scope.tap("tendon.length", none), scope.tap("tendon.rate", none)
+        scope.tap("tendon.force", none)
+        return Stretched(length, rate, scope.tap("joint.tau_tendon", jnp.zeros(nv, qd.dtype)), C)
     length = scope.tap("tendon.length", C @ q_dof)
     rate = scope.tap("tendon.rate", C @ qd)
     width = jnp.where(tendon.friction > 0, tendon.friction_velocity, 1.0)

@@ -54,14 +54,14 @@ def follow(
     chosen = np.unique(np.linspace(0, len(windows) - 1, min(len(windows), limit)).astype(int))
     dtype = simulator.dt.dtype
     given = windows.only(chosen)
-    arrays = [jnp.asarray(x, dtype) for x in (given.q0, given.qd0, given.controls)]
+    q0, qd0, controls = (jnp.asarray(x, dtype) for x in (given.q0, given.qd0, given.controls))
     before = jnp.asarray(given.before, dtype) if given.before.shape[1] else ()
 
-    def one(q0: Any, qd0: Any, controls: Any, before: Any = ()) -> Trajectory:
+    def one(q0: Any, qd0: Any, controls: Any, before: Any) -> Trajectory:
         state = started(simulator, q0, qd0, controls[0], before)
         return simulator.rollout(state, controls, record=record)
 
-    return jax.vmap(one)(*arrays, before)
+    return jax.vmap(one)(q0, qd0, controls, before)
 
 
 def _settled(graft: BoundGraft) -> bool:

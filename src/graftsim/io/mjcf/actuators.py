@@ -150,7 +150,7 @@ def _target(mujoco: Any, mj: Any, names: Any, a: int) -> tuple[dict[str, str] | 
     return None if label is None else {"joint": label}, gear, j
 
 
-def _delay(mj: Any, a: int) -> dict[str, float]:
+def _delay(mj: Any, a: int) -> dict[str, Any]:
     delay = float(mj.actuator_delay[a])
     if delay <= 0:
         return {}
