@@ -5,6 +5,7 @@ Each function builds a scene, takes a contact law and returns the numbers that i
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
