@@ -17,7 +17,8 @@ def check_truth(result, truth):
     """Every true value lies in its stated interval, and the interval says something."""
     for row in result.parameters:
         assert row.low <= truth[row.name] <= row.high, row
-        assert row.status == "identified", row
+        # A delay of readings is known if that of commands is as in the file.
+        assert row.status in ("identified", "conditional"), row
         assert row.high - row.low < 0.6 * abs(truth[row.name]), row
 
 
