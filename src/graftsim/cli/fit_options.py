@@ -48,7 +48,8 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     ] = (0.25, 1.0)
     """Shorter horizons to go through first, as shares of the last."""
     loss: LossName = "squared"
-    """huber forgives outliers; one_step compares single steps from measured states."""
+    """huber forgives outliers, tukey leaves them out; one_step compares single steps from measured
+    states."""
     solver: Annotated[
         SolverName,
         described(

@@ -103,12 +103,13 @@ def test_outliers_lose_their_pull():
             values[k : k + 40] += 20.0
         spoilt = spoilt.with_channel(channel.replace(values=values))
     away = {}
-    for loss in ("squared", "huber"):
+    for loss in ("squared", "huber", "tukey"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", gs.GraftsimWarning)
             fit = gs.inverse_fit(model, spoilt, loss=loss)
         away[loss] = np.abs([fit.base_row(f"joint.friction[{j}]").value - 0.8 for j in JOINTS])
     assert away["huber"].max() < 0.5 * away["squared"].max()
+    assert away["tukey"].max() < 0.5 * away["squared"].max()
 
 
 def test_a_missing_effect_is_said():
