@@ -63,28 +63,6 @@ def test_regressor_times_numbers_is_newton_euler(seed):
     assert np.abs(tau - expected).max() < 1e-12 * np.abs(expected).max()
 
 
-def test_regressor_is_pinocchios():
-    """Column by column, of an arm, against computeJointTorqueRegressor."""
-    pin = pytest.importorskip("pinocchio")
-    import sys
-    from pathlib import Path
-
-    sys.path.insert(0, str(Path(__file__).parents[2] / "oracles"))
-    from to_pinocchio import to_pinocchio
-
-    model = arm()
-    built = to_pinocchio(model).model
-    data = built.createData()
-    q, qd, qdd = states(model)
-    Y = inertial_regressor(model, q, qd, qdd)
-    # Pinocchio's six are xx, xy, yy, xz, yz, zz.
-    order = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]
-    for k in range(ROWS):
-        theirs = pin.computeJointTorqueRegressor(built, data, q[k], qd[k], qdd[k])
-        theirs = theirs.reshape(model.nv, model.tree.nl, 10)[..., order]
-        assert np.abs(Y[k] - theirs).max() < 1e-12 * np.abs(theirs).max()
-
-
 def test_all_terms_together_are_the_models_forces():
     """Inertias, rotors, damping, friction and springs times their numbers: what joints feel."""
     numbers = {"damping": 0.3, "friction": 0.4, "armature": 0.05, "stiffness": 2.0}

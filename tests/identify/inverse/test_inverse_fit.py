@@ -1,21 +1,17 @@
 """Inverse dynamics: known numbers come back within their intervals, as links that can exist."""
 
 import json
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from arms import OFFSETS, arm, recording
 
 import graftsim as gs
 from graftsim.identify.inverse.cutoff import choose_filter
 from graftsim.identify.inverse.regressor import moments_of
 from graftsim.identify.words import Misfit, Status
 from graftsim.io.write import write_mjcf
-
-sys.path.insert(0, str(Path(__file__).parent))
-from arms import OFFSETS, arm, recording
 
 JOINTS = ("joint1", "joint2", "joint3")
 
@@ -127,7 +123,7 @@ def test_a_missing_effect_is_said():
 def test_a_negative_rotor_is_said():
     """Forces without the rotor's share, as of a sensor behind the gear: measured below zero."""
     behind = recording(arm(armature=0.3), extra=lambda q, qd, qdd: -0.6 * qdd)
-    with pytest.warns(gs.GraftsimWarning, match="leave Armature out of the terms"):
+    with pytest.warns(gs.GraftsimWarning, match="leave the armature out of the terms"):
         fit = gs.inverse_fit(arm(armature=0.0), behind)
     assert fit.value("joint.armature[joint3]") < 1e-3
     terms = [t for t in gs.FORCE_TERMS if t.name != "joint.armature"]
