@@ -173,3 +173,18 @@ def test_a_frame_is_no_body():
         "link.mass[arm]",
         "link.mass[flange]",
     ]
+
+
+def test_base_parameters_of_a_given_motion():
+    """Where only the last of three joints moves, it tells fewer combinations than all three do."""
+    model = arm(3)
+    q, qd, qdd = states(model, 40)
+    q[:, :2], qd[:, :2], qdd[:, :2] = 0.3, 0.0, 0.0
+    seen = regressor(Motion(model, q, qd, qdd))
+    links = [t for t in gs.FORCE_TERMS if t.name == "link"]
+    few = base_parameters(model, gs.FORCE_TERMS, motion=seen)
+    every = base_parameters(model, gs.FORCE_TERMS)
+    assert len(few.independent) < len(every.independent)
+    assert "joint.damping[joint1]" not in [few.names[k] for k in few.independent]
+    assert np.abs(few.columns(seen.X) @ few.B - seen.X).max() < 1e-7 * np.abs(seen.X).max()
+    assert len(base_parameters(model, links).independent) < len(every.independent)
