@@ -222,6 +222,8 @@ def test_wrong_use():
         gs.inverse_fit(model, run, prior=0)
     with pytest.raises(gs.ProblemError, match="half the sample rate"):
         gs.inverse_fit(model, run, cutoff=gs.Cutoff(200.0))
+    with pytest.raises(gs.ProblemError, match="No joint moves"):
+        gs.inverse_fit(model, run.trim(0, 0.2), holdout=0.0)
     with pytest.raises(gs.ProblemError, match="must not be above"):
         gs.Cutoff(4.0, 8.0)
     with pytest.raises(gs.ProblemError, match="Nearest"):
