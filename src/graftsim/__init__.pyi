@@ -73,6 +73,7 @@ from .identify import (
     RandomRestarts as RandomRestarts,
     Result as Result,
     Squared as Squared,
+    Tukey as Tukey,
     Unbounded as Unbounded,
     fit as fit,
 )

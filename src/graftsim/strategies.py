@@ -20,6 +20,7 @@ CONTACT_LAWS = {
 LOSSES = {
     "squared": "graftsim.identify.problem.loss:Squared",
     "huber": "graftsim.identify.problem.loss:Huber",
+    "tukey": "graftsim.identify.problem.loss:Tukey",
 }
 
 

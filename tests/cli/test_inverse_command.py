@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import graftsim as gs
-from conftest import urdf
 from graftsim.cli import main
 from graftsim.dynamics.passive import passive_forces
 from graftsim.dynamics.rnea import inverse_dynamics
@@ -17,12 +16,12 @@ RATE, SECONDS = 100.0, 20.0
 
 
 @pytest.fixture(scope="module")
-def logged(tmp_path_factory):
+def logged(place, tmp_path_factory):
     """A file with a damping of 0.2, and the forces of an arm whose damping is 0.05."""
     folder = tmp_path_factory.mktemp("inverse")
-    (folder / "truth.urdf").write_text(urdf())
-    (folder / "robot.urdf").write_text(urdf(damping=0.2))
-    model = gs.load(folder / "truth.urdf")
+    text = (place / "robot.urdf").read_text()
+    (folder / "robot.urdf").write_text(text.replace('damping="0.05"', 'damping="0.2"'))
+    model = gs.load(place / "robot.urdf")
     t = np.arange(int(RATE * SECONDS)) / RATE
     w, rng = 2 * np.pi * np.array([0.15, 0.25, 0.4]), np.random.default_rng(0)
     a = rng.normal(size=(2, 3))
@@ -66,9 +65,26 @@ def test_both_goes_on_from_there(logged, capsys):
     assert (out / "inverse.json").is_file()
 
 
+def test_terms_cutoff_and_gains(logged, capsys):
+    """Without a term none of its numbers; the cut-off as given; currents by gains of two."""
+    files = [str(logged / "robot.urdf"), str(logged / "log.csv")]
+    command = ["fit", *files, "--method", "inverse", "--json", "--out", str(logged / "terms")]
+    assert main([*command, "--terms", "damping", "--cutoff", "6"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    kinds = {r["name"].split("[")[0] for r in content["numbers"]}
+    assert "joint.damping" in kinds and "link.mass" in kinds
+    assert not kinds & {"joint.friction", "joint.armature", "joint.offset"}
+    assert content["filter"]["position"] == 6
+    assert main([*command, "--gains", "shoulder=2", "elbow=2"]) == 0
+    numbers = json.loads(capsys.readouterr().out)["numbers"]
+    (damping,) = [r["value"] for r in numbers if r["name"] == "joint.damping[elbow]"]
+    assert damping == pytest.approx(0.1, abs=0.02)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--gains", "shoulder=2"], "'elbow' needs a number"),
         (["--free", "joint.damping[*]"], "--method both"),
         (["--loss", "one_step"], "one_step"),
     ],
@@ -80,9 +96,10 @@ def test_options_that_do_not_go_with_it(logged, options, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_a_rotor_before_the_check(tmp_path, capsys):
+def test_a_rotor_before_the_check(place, tmp_path, capsys):
     """A link without inertia about its axis is refused, with the flag that lets it run."""
-    text = urdf().replace('ixx="0.02" iyy="0.02" izz="0.0002"', 'ixx="0" iyy="0" izz="0"')
+    text = (place / "robot.urdf").read_text()
+    text = text.replace('ixx="0.02" iyy="0.02" izz="0.0002"', 'ixx="0" iyy="0" izz="0"')
     text = text.replace('<origin xyz="0 0 -0.25"/><mass', '<origin xyz="0 0 0"/><mass')
     (tmp_path / "robot.urdf").write_text(text)
     command = ["simulate", str(tmp_path / "robot.urdf"), "--seconds", "0.05", "--dt", "0.01"]

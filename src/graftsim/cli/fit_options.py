@@ -16,6 +16,7 @@ from graftsim.cli.options import (
     Count,
     Deviation,
     Flag,
+    Frequency,
     Number,
     Seed,
     Share,
@@ -48,7 +49,8 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     ] = (0.25, 1.0)
     """Shorter horizons to go through first, as shares of the last."""
     loss: LossName = "squared"
-    """huber forgives outliers; one_step compares single steps from measured states."""
+    """huber forgives outliers, tukey leaves them out; one_step compares single steps from measured
+    states."""
     solver: Annotated[
         SolverName,
         described(
@@ -104,6 +106,22 @@ class GraftOptions(msgspec.Struct, frozen=True, kw_only=True):
     default: none."""
 
 
+class InverseOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options on inverse dynamics, --method inverse and both."""
+
+    terms: Annotated[
+        tuple[Literal["damping", "friction", "offset", "armature", "spring"], ...],
+        tyro.conf.arg(metavar="TERM..."),
+    ] = ("damping", "friction", "offset", "armature")
+    """What joint forces are made of beside the links: damping, friction, offset, armature, spring.
+    Torque sensors behind the gears feel no armature: leave it out for them."""
+    cutoff: Annotated[Frequency | None, shown("HZ")] = None
+    """Cut-off of all filters; default: ten times the motion's bandwidth."""
+    gains: Annotated[Strings, shown("JOINT=VALUE...")] = ()
+    """Where efforts are currents: N m (N) per unit of each joint; 'file': those that the inertias
+    of the robot file tell; default: efforts are forces."""
+
+
 class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Fit a robot file to recordings, and write a report, the numbers and the fitted robot.
 
@@ -147,6 +165,7 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     solver: SolverOptions = SolverOptions()
     certainty: CertaintyOptions = CertaintyOptions()
     networks: GraftOptions = GraftOptions()
+    inverse: InverseOptions = InverseOptions()
 
 
 def parse_fit(args: Sequence[str]) -> tuple[FitOptions, dict[str, Any]]:

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from graftsim.cli.fit_options import ONE_STEP, FitOptions
 from graftsim.cli.inputs import Inputs
+from graftsim.cli.options import assignments, number
 from graftsim.cli.tables import significant, table_of, terminal
 from graftsim.errors import GraftsimError, ProblemError
+from graftsim.identify.inverse.cutoff import Cutoff
+from graftsim.identify.inverse.gains import GAINS_OF_FILE
 from graftsim.identify.inverse.inverse_fit import inverse_fit
+from graftsim.identify.inverse.joint_terms import SpringTerm
 from graftsim.identify.inverse.result import InverseFit
+from graftsim.identify.inverse.term import ForceTerm
+from graftsim.identify.inverse.terms import FORCE_TERMS
 from graftsim.io.write import write_mjcf
 from graftsim.viewer.files import write_atomically
 
 # A value of --method, and the files that are written.
 NAME, NUMBERS, ROBOT = "inverse", "inverse.json", "robot.xml"
+# Terms that --terms chooses from, and those that are always there.
+ALL_TERMS, ALWAYS = (*FORCE_TERMS, SpringTerm()), ("link", "motor")
 # Letters of a base parameter's name in the table; the file has the whole of it.
 LONGEST = 90
 
@@ -35,11 +44,15 @@ def run(options: FitOptions, read: Inputs, console: Console) -> InverseFit:
             "--free goes with simulated windows: inverse dynamics fits all inertias, friction and "
             "rotors at once. --method both fits by it first, and then what is free."
         )
+    chosen = options.inverse
     found = inverse_fit(
         read.simulator,
         read.recordings,
+        terms=[t for t in ALL_TERMS if _flag(t) in (*chosen.terms, *ALWAYS)],
+        cutoff=Cutoff(chosen.cutoff),
         loss=options.solver.loss,
         holdout=read.options["holdout"],
+        gains=_gains(chosen.gains),
     )
     if not options.json:
         print_inverse(found, terminal(quiet=options.quiet))
@@ -52,6 +65,19 @@ def run(options: FitOptions, read: Inputs, console: Console) -> InverseFit:
     if options.method == NAME:
         _write_robot(found, folder / ROBOT, console)
     return found
+
+
+def _flag(term: ForceTerm) -> str:
+    """A term as it is called on the command line: `joint.stiffness` is of a spring."""
+    return {"stiffness": "spring"}.get(kind := term.name.rpartition(".")[2], kind)
+
+
+def _gains(items: Sequence[str]) -> dict[str, float] | str | None:
+    """Gains by joint, the word for those of the file, or none."""
+    if tuple(items) == (GAINS_OF_FILE,):
+        return GAINS_OF_FILE
+    given = assignments(items, "--gains")
+    return {k: number(v, f"--gains {k}") for k, v in given.items()} or None
 
 
 def _write_robot(found: InverseFit, path: Path, console: Console) -> None:

@@ -28,6 +28,7 @@ Options = TypeVar("Options", bound=msgspec.Struct)
 # Numbers within what makes sense, by flag and by run file alike; NaN is in none of them.
 Step = Annotated[float, msgspec.Meta(ge=1e-9, le=10.0)]
 Seconds = Annotated[float, msgspec.Meta(ge=1e-6, le=1e7)]
+Frequency = Annotated[float, msgspec.Meta(ge=1e-3, le=1e6)]
 Height = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 Deviation = Annotated[float, msgspec.Meta(ge=0.0, le=1e6)]
 Holdout = Annotated[float, msgspec.Meta(ge=0.0, lt=0.9)]

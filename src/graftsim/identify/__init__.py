@@ -15,7 +15,7 @@ from graftsim.identify.posterior.variational_mixture import (
     fit_mixture,
 )
 from graftsim.identify.problem.domains import Bounds, Domain, Positive, Prior, Unbounded
-from graftsim.identify.problem.loss import Huber, Loss, Squared
+from graftsim.identify.problem.loss import Huber, Loss, Squared, Tukey
 from graftsim.identify.problem.parameters import Custom
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Result
@@ -58,6 +58,7 @@ __all__ = [
     "SparseGroupLasso",
     "Squared",
     "Training",
+    "Tukey",
     "Unbounded",
     "discover",
     "fit",

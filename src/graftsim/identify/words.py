@@ -155,7 +155,7 @@ def negative(names: Sequence[str], largest: str) -> str:
     """Of numbers that forces put below zero, where none can be; `largest`: one with its value."""
     others = f" and {len(names) - 1} more" if len(names) > 1 else ""
     advice = (
-        " Sensors behind the gears feel no rotor: leave Armature out of the terms then."
+        " Sensors behind the gears feel no rotor: leave the armature out of the terms then."
         if any(name.startswith("joint.armature") for name in names)
         else " Something that the terms lack takes its place."
     )

@@ -63,28 +63,6 @@ def test_regressor_times_numbers_is_newton_euler(seed):
     assert np.abs(tau - expected).max() < 1e-12 * np.abs(expected).max()
 
 
-def test_regressor_is_pinocchios():
-    """Column by column, of an arm, against computeJointTorqueRegressor."""
-    pin = pytest.importorskip("pinocchio")
-    import sys
-    from pathlib import Path
-
-    sys.path.insert(0, str(Path(__file__).parents[2] / "oracles"))
-    from to_pinocchio import to_pinocchio
-
-    model = arm()
-    built = to_pinocchio(model).model
-    data = built.createData()
-    q, qd, qdd = states(model)
-    Y = inertial_regressor(model, q, qd, qdd)
-    # Pinocchio's six are xx, xy, yy, xz, yz, zz.
-    order = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]
-    for k in range(ROWS):
-        theirs = pin.computeJointTorqueRegressor(built, data, q[k], qd[k], qdd[k])
-        theirs = theirs.reshape(model.nv, model.tree.nl, 10)[..., order]
-        assert np.abs(Y[k] - theirs).max() < 1e-12 * np.abs(theirs).max()
-
-
 def test_all_terms_together_are_the_models_forces():
     """Inertias, rotors, damping, friction and springs times their numbers: what joints feel."""
     numbers = {"damping": 0.3, "friction": 0.4, "armature": 0.05, "stiffness": 2.0}
@@ -195,3 +173,18 @@ def test_a_frame_is_no_body():
         "link.mass[arm]",
         "link.mass[flange]",
     ]
+
+
+def test_base_parameters_of_a_given_motion():
+    """Where only the last of three joints moves, it tells fewer combinations than all three do."""
+    model = arm(3)
+    q, qd, qdd = states(model, 40)
+    q[:, :2], qd[:, :2], qdd[:, :2] = 0.3, 0.0, 0.0
+    seen = regressor(Motion(model, q, qd, qdd))
+    links = [t for t in gs.FORCE_TERMS if t.name == "link"]
+    few = base_parameters(model, gs.FORCE_TERMS, motion=seen)
+    every = base_parameters(model, gs.FORCE_TERMS)
+    assert len(few.independent) < len(every.independent)
+    assert "joint.damping[joint1]" not in [few.names[k] for k in few.independent]
+    assert np.abs(few.columns(seen.X) @ few.B - seen.X).max() < 1e-7 * np.abs(seen.X).max()
+    assert len(base_parameters(model, links).independent) < len(every.independent)

@@ -1,21 +1,17 @@
 """Inverse dynamics: known numbers come back within their intervals, as links that can exist."""
 
 import json
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from arms import OFFSETS, arm, recording
 
 import graftsim as gs
 from graftsim.identify.inverse.cutoff import choose_filter
 from graftsim.identify.inverse.regressor import moments_of
 from graftsim.identify.words import Misfit, Status
 from graftsim.io.write import write_mjcf
-
-sys.path.insert(0, str(Path(__file__).parent))
-from arms import OFFSETS, arm, recording
 
 JOINTS = ("joint1", "joint2", "joint3")
 
@@ -103,12 +99,13 @@ def test_outliers_lose_their_pull():
             values[k : k + 40] += 20.0
         spoilt = spoilt.with_channel(channel.replace(values=values))
     away = {}
-    for loss in ("squared", "huber"):
+    for loss in ("squared", "huber", "tukey"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", gs.GraftsimWarning)
             fit = gs.inverse_fit(model, spoilt, loss=loss)
         away[loss] = np.abs([fit.base_row(f"joint.friction[{j}]").value - 0.8 for j in JOINTS])
     assert away["huber"].max() < 0.5 * away["squared"].max()
+    assert away["tukey"].max() < 0.5 * away["squared"].max()
 
 
 def test_a_missing_effect_is_said():
@@ -126,7 +123,7 @@ def test_a_missing_effect_is_said():
 def test_a_negative_rotor_is_said():
     """Forces without the rotor's share, as of a sensor behind the gear: measured below zero."""
     behind = recording(arm(armature=0.3), extra=lambda q, qd, qdd: -0.6 * qdd)
-    with pytest.warns(gs.GraftsimWarning, match="leave Armature out of the terms"):
+    with pytest.warns(gs.GraftsimWarning, match="leave the armature out of the terms"):
         fit = gs.inverse_fit(arm(armature=0.0), behind)
     assert fit.value("joint.armature[joint3]") < 1e-3
     terms = [t for t in gs.FORCE_TERMS if t.name != "joint.armature"]
@@ -225,6 +222,8 @@ def test_wrong_use():
         gs.inverse_fit(model, run, prior=0)
     with pytest.raises(gs.ProblemError, match="half the sample rate"):
         gs.inverse_fit(model, run, cutoff=gs.Cutoff(200.0))
+    with pytest.raises(gs.ProblemError, match="No joint moves"):
+        gs.inverse_fit(model, run.trim(0, 0.2), holdout=0.0)
     with pytest.raises(gs.ProblemError, match="must not be above"):
         gs.Cutoff(4.0, 8.0)
     with pytest.raises(gs.ProblemError, match="Nearest"):

@@ -78,7 +78,7 @@ def test_heldout_recordings_leave_the_fitted_ones_whole():
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"loss": "absolute"}, ["loss 'absolute'", "squared, huber"]),
+        ({"loss": "absolute"}, ["loss 'absolute'", "squared, huber, tukey"]),
         ({"holdout": 0.95}, ["holdout", "0.95"]),
         ({"horizon": 0.0}, ["horizon must be positive"]),
         ({"initial": "zero"}, ["initial 'zero'", "'free', 'measured'"]),

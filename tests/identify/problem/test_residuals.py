@@ -9,7 +9,7 @@ import pytest
 import zoo
 from graftsim import Channel, Positive, Problem, Recording, Unbounded
 from graftsim.identify.problem import residuals
-from graftsim.identify.problem.loss import Huber, Squared
+from graftsim.identify.problem.loss import Huber, Squared, Tukey
 from graftsim.identify.problem.residuals import ResidualProgram, as_data, read_along, simulate
 from graftsim.identify.problem.windows import Cutting, cut
 
@@ -109,6 +109,19 @@ def test_delay_reads_the_past(posed):
     np.testing.assert_allclose(read[3:], expected[3:], atol=1e-12)
     slope = (on_time[1] - on_time[0]) / 0.01
     np.testing.assert_allclose(read[0], on_time[0] - 0.023 * slope, atol=1e-12)
+
+
+def test_tukey_is_squared_near_zero_and_flat_far_out():
+    """Half the square of the returned residual is Tukey's biweight; beyond k it has no slope."""
+    k = 4.685
+    r = jnp.linspace(-8, 8, 401)
+    inside = 1 - (1 - jnp.minimum((r / k) ** 2, 1.0)) ** 3
+    np.testing.assert_allclose(
+        np.asarray(Tukey(k).weighed(r)) ** 2 / 2, k**2 / 6 * inside, atol=1e-12
+    )
+    slope = jax.vmap(jax.grad(lambda x: Tukey(k).weighed(x) ** 2 / 2))(r)
+    expected = jnp.where(jnp.abs(r) < k, r * (1 - (r / k) ** 2) ** 2, 0.0)
+    np.testing.assert_allclose(slope, expected, atol=1e-12)
 
 
 def test_huber_is_squared_inside_and_linear_outside():

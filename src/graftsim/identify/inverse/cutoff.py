@@ -71,7 +71,10 @@ class Filtering(NamedTuple):
 
 
 def choose_filter(model: Model, recordings: tuple[Recording, ...], given: Cutoff) -> Filtering:
-    """Cut-offs by the rule at the head of this file, or those given."""
+    """Cut-offs by the rule at the head of this file, or those given.
+
+    Raises ProblemError: nothing moves, or a cut-off beyond half the sample rate.
+    """
     bands, floors, rates = [], [], []
     for recording in recordings:
         for dof in model.tree.dofs:
@@ -81,6 +84,11 @@ def choose_filter(model: Model, recordings: tuple[Recording, ...], given: Cutoff
             floors.append(floor)
             rates.append(1 / channel.interval)
     bandwidth, floor, nyquist = max(bands), min(floors), min(rates) / 2
+    if not bandwidth > 0:
+        raise ProblemError(
+            "No joint moves in these recordings, or none has 64 samples without a gap: inverse "
+            "dynamics needs a motion."
+        )
     position = given.position or min(FACTOR * bandwidth, floor, 0.8 * nyquist)
     if position >= nyquist:
         raise ProblemError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.identify import words
 from graftsim.identify.inverse.base import BaseParameters, base_parameters
 from graftsim.identify.inverse.consistent import Prior, consistent
-from graftsim.identify.inverse.cutoff import BY_RULE, Cutoff, choose_filter
+from graftsim.identify.inverse.cutoff import BY_RULE, Cutoff, Filtering, choose_filter
 from graftsim.identify.inverse.gains import gains_of, in_newtons
 from graftsim.identify.inverse.regression import Regression, regress
 from graftsim.identify.inverse.result import (
@@ -89,42 +91,58 @@ def inverse_fit(
     judged = stretches(model, held, filtering, terms, transmission)[0] if held else ()
     base = base_parameters(model, terms, transmission)
     channels = [row_name("joint.tau", d) for d in model.tree.dofs]
-    pieces = [s.piece(base.columns(s.X)) for s in fitted]
-    found = regress(pieces, criterion, channels)
+    found = regress([s.piece(base.columns(s.X)) for s in fitted], criterion, channels)
     numbers = consistent(base.B, found.beta, found.info.covariance, _prior(layout), prior)
-    errors = tuple(
-        ForceError(name, "N m" if unit == "rad" else "N", *row)
-        for name, unit, row in zip(
-            channels,
-            model.tree.dof_units,
-            _errors(fitted, judged, [layout.start, base.spread(found.beta), numbers]),
-            strict=True,
-        )
+    result = _result(_Solved(model, filtering, fitted, judged, layout, base, found, numbers))
+    for sentence in result.warnings:
+        warnings.warn(sentence, GraftsimWarning, stacklevel=3)
+    return replace(
+        result,
+        notes=_notes(layout, measured(model, train)),
+        gains=factors,
+        seconds=time.perf_counter() - began,
     )
-    rows = _rows(base, layout, found, numbers)
-    warned = (*_negative(rows, layout), *_warnings(errors))
-    for sentence in warned:
-        warnings.warn(sentence, GraftsimWarning, stacklevel=2)
+
+
+class _Solved(NamedTuple):
+    """Pieces fitted and held out, what their columns are, and the numbers that were found."""
+
+    model: Model
+    filtering: Filtering
+    fitted: Sequence[Stretch]
+    judged: Sequence[Stretch]
+    layout: Regressor
+    base: BaseParameters
+    found: Regression
+    numbers: np.ndarray
+
+
+def _result(at: _Solved) -> InverseFit:
+    """Rows, errors and verdicts."""
+    layout, found = at.layout, at.found
+    left = _errors(at.fitted, at.judged, [layout.start, at.base.spread(found.beta), at.numbers])
+    errors = tuple(
+        ForceError(row_name("joint.tau", dof), "N m" if unit == "rad" else "N", *row)
+        for dof, unit, row in zip(at.model.tree.dofs, at.model.tree.dof_units, left, strict=True)
+    )
+    rows = _rows(at.base, layout, found, at.numbers)
     return InverseFit(
         base=rows,
         numbers=tuple(
             NumberRow(n, u, float(a), float(b))
-            for n, u, a, b in zip(layout.names, layout.units, layout.start, numbers, strict=True)
+            for n, u, a, b in zip(layout.names, layout.units, layout.start, at.numbers, strict=True)
         ),
         errors=errors,
         covariance=found.info.covariance,
-        combinations=base,
-        filtering=filtering,
-        samples=sum(len(p.y) for p in pieces),
+        combinations=at.base,
+        filtering=at.filtering,
+        samples=sum(len(s.y) for s in at.fitted),
         method=found.info.method,
         lack=found.info.lack,
         set_aside=found.set_aside,
-        warnings=warned,
-        notes=_notes(layout, measured(model, train)),
-        gains=factors,
-        start=model,
-        model=layout.model(model, numbers),
-        seconds=time.perf_counter() - began,
+        warnings=(*_negative(rows, layout), *_warnings(errors)),
+        start=at.model,
+        model=layout.model(at.model, at.numbers),
     )
 
 

@@ -95,10 +95,10 @@ class InverseFit:
     lack: LackOfFit
     set_aside: float
     warnings: tuple[str, ...]
-    notes: tuple[str, ...]
     start: Model
     model: Model
-    seconds: float
+    notes: tuple[str, ...] = ()
+    seconds: float = math.nan
     # Of efforts that are currents; empty where they are forces.
     gains: tuple[GainRow, ...] = ()
 

@@ -63,6 +63,32 @@ class Huber(Loss):
         return jnp.where(outside, jnp.sign(r) * root, r)
 
 
+@dataclass(frozen=True)
+class Tukey(Loss):
+    """k^2 / 6 (1 - (1 - (r / k)^2)^3) up to a `width` k, beyond it constant (Beaton & Tukey 1974).
+
+    What lies beyond has no pull at all, so start near the solution.
+    """
+
+    name: ClassVar[str] = "tukey"
+    help: ClassVar[str] = "leaves outliers out"
+
+    width: float = 4.685
+
+    def __post_init__(self) -> None:
+        if not self.width > 0:
+            raise ProblemError(f"The width of a Tukey loss must be positive, got {self.width}.")
+
+    def weighed(self, r: Float[Array, "*n"]) -> Float[Array, "*n"]:
+        """k sqrt((1 - (1 - (r / k)^2)^3) / 3) with the sign of r."""
+        k = self.width
+        u = jnp.minimum((r / k) ** 2, 1.0)
+        # (1 - (1 - u)^3) / u, which does not vanish.
+        inner = 3 - 3 * u + u * u
+        inside = jnp.abs(r) < k
+        return jnp.where(inside, r * jnp.sqrt(inner / 3), jnp.sign(r) * k / jnp.sqrt(3.0))
+
+
 def choose_loss(loss: str | Loss) -> Loss:
     """A loss by its name, or the one given; ProblemError: an unknown name."""
     if isinstance(loss, Loss):
