@@ -141,6 +141,10 @@ def align_clocks(
     alike = (p for k, p in looks if p.same and abs(k.correlation) >= ALIKE)
     pairs = tuple(alike) if best.same else (best,)
     fit = _fitted(reference, other, pairs, fine.lag, best.same if drift is None else drift)
+    if not best.same:
+        # A sample of a cause stands for the interval before it, about it or after it.
+        late = max(reference[best.reference].interval, other[best.other].interval) / 2
+        fit = fit._replace(offset_std=float(np.hypot(fit.offset_std, late)))
     return Alignment(*fit, fine.correlation, pairs, not best.same, epoch=reference.epoch)
 
 
