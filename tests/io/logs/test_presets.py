@@ -157,6 +157,23 @@ def test_a_gripper_in_percent_of_its_travel():
     assert any("0 to 100 taken as the travel" in note for note in made.notes)
 
 
+def test_a_data_set_of_old_names():
+    """`main_shoulder` has no ending, and ends as the robot's joint is called."""
+    arrays = {f"observation.state[main_{j}]": 90 * Q[:, k] for k, j in enumerate(JOINTS)}
+    made = recording_from_arrays({"time": TIME, **arrays}, robot=robot(JOINTS))
+    assert np.allclose(made["joint.q[elbow]"].values[:, 0], np.pi / 2 * Q[:, 1])
+
+
+def test_a_data_set_without_names():
+    """State and action in degrees go by the robot's order, if it has as many joints."""
+    arrays = {"time": TIME, "observation.state": np.degrees(8 * Q), "action": np.degrees(8 * Q) + 1}
+    made = recording_from_arrays(arrays, robot=robot(JOINTS, drives=JOINTS))
+    assert np.allclose(made["joint.q[elbow]"].values[:, 0], 8 * Q[:, 1])
+    assert np.allclose(made["control[shoulder_servo]"].values[:, 0], 8 * Q[:, 0] + np.pi / 180)
+    with pytest.raises(LogError, match="no column was mapped"):
+        recording_from_arrays({"time": TIME, "observation.state": Q}, robot=robot(["a"]))
+
+
 @pytest.mark.parametrize(
     ("columns", "joints", "channels"),
     [
