@@ -208,6 +208,7 @@ def test_columns_by_the_words_in_their_names(columns, joints, channels):
         ("q_1", np.sin(TIME), None),
         ("q_deg_1", np.sin(TIME), "deg"),
         ("dq_1 [rpm]", TIME, "rpm"),
+        ("q_1 (raw)", TIME, None),
         ("motor_q_1", 90 * TIME, None),
     ],
 )
