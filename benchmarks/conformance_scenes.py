@@ -5,6 +5,7 @@ Each function builds a scene, takes a contact law and returns the numbers that i
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,7 @@ def dropped_robots(folder: Path, law: Any, backend: str, substeps: int = 1) -> l
     """P8: numbers not finite in 10 s of dropped robots of many kinds, weak springs in joints.
 
     Files with more than MOST_PAIRS pairs of shapes are left out: their steps compile for minutes.
+    So are those in which nothing touches.
     """
     files = sorted([*folder.rglob("*.urdf"), *folder.rglob("*.xml")])
     if not files:
@@ -254,7 +256,7 @@ def dropped_robots(folder: Path, law: Any, backend: str, substeps: int = 1) -> l
             model = gs.load(file, ground=0.0, base="free")
         else:
             model = gs.load(file, ground=0.0)
-        if len(model.pair.names) > MOST_PAIRS:
+        if not 0 < len(model.pair.names) <= MOST_PAIRS:
             continue
         nv = model.nv
         free = np.array([d.startswith("root.") for d in model.tree.dofs])
@@ -263,10 +265,13 @@ def dropped_robots(folder: Path, law: Any, backend: str, substeps: int = 1) -> l
             stiffness=jnp.where(free, 0.0, 1.0) * jnp.ones(nv),
             damping=jnp.where(free, 0.0, 0.05) * jnp.ones(nv),
         )
-        simulator = gs.Simulator(
-            replace(model, joint=joint), 0.002, contact=law, substeps=substeps,
-            integrator=gs.ImplicitDamping(),
-        )  # fmt: skip
+        # Springs warn that the step is long for shells this light; that they stay finite is asked.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.GraftsimWarning)
+            simulator = gs.Simulator(
+                replace(model, joint=joint), 0.002, contact=law, substeps=substeps,
+                integrator=gs.ImplicitDamping(),
+            )  # fmt: skip
         rise = {"root.z": 1.0} if "root.z" in model.tree.coordinates else {}
         start = simulator.initial_state(rise, np.full(nv, 0.3))
         moved = simulator.rollout(start, steps=5000, backend=backend)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -193,7 +194,7 @@ def with_motors(model: Model) -> Model:
     return eqx.tree_at(lambda m: m.actuator, model, builder.build().actuator)
 
 
-def with_servos(model: Model, rng: np.random.Generator) -> Model:
+def with_servos(model: Model, rng: np.random.Generator, chains: bool = False) -> Model:
     """Actuators of every kind in turn, every second one with a lag, some sure to saturate.
 
     Number i modulo 5: 0 and 1 have control limits at +-2, 2 and 3 a force that is far beyond its
@@ -202,6 +203,7 @@ def with_servos(model: Model, rng: np.random.Generator) -> Model:
     builder = Builder("servos")
     for name, kind in zip(model.tree.joints, model.tree.types, strict=True):
         builder.link(name, joint=kind, mass=1.0, inertia=1.0)
+    finite = _FAR if chains else {}
     for i, dof in enumerate(model.tree.dofs):
         builder.actuator(
             dof,
@@ -214,12 +216,51 @@ def with_servos(model: Model, rng: np.random.Generator) -> Model:
             control_range=(-2.0, 2.0),
             force_range={2: (-99.0, -50.0), 3: (50.0, 99.0)}.get(i % 5, (-99.0, 99.0)),
             time_constant=rng.uniform(0.02, 0.1) if i % 2 else None,
+            **finite,
         )
-    return eqx.tree_at(lambda m: m.actuator, model, builder.build().actuator)
+    if chains:
+        _with_chains(builder, model.tree.dofs)
+    built = builder.build()
+    return eqx.tree_at(lambda m: (m.tendon, m.actuator), model, (built.tendon, built.actuator))
 
 
-def everything() -> tuple[Model, State, jax.Array]:
-    """A mechanism in which every number matters, its state, commands that saturate some motors."""
+# Limits that are finite, so that differences can be taken, and never reached.
+_FAR = {"integral_limit": 9.0, "stall_force": 1e4, "no_load_speed": 1e4}
+
+
+def _with_chains(builder: Builder, dofs: tuple[str, ...]) -> None:
+    """Tendons and the drives that are no plain servo, some at their limits.
+
+    The corners of the tendons' slack are rounded so widely that both ends of it matter.
+    """
+    a, b, c, d, e, *_ = dofs
+    soft = {"damping": 0.3, "friction": 0.2, "friction_velocity": 0.5, "rounding": 40.0}
+    builder.tendon("pull", {a: 0.7, c: -0.4}, stiffness=2.0, slack=(-0.5, 0.3), **soft)
+    builder.tendon("twist", {b: -0.3, e: 0.6}, stiffness=1.5, slack=(-0.2, 0.4), **soft)
+    far = _FAR | {"control_range": (-99.0, 99.0), "force_range": (-99.0, 99.0)}
+    motor = far | {"motor_constant": 0.6, "resistance": 1.7}
+    servo = motor | {"kp": 2.0, "kd": 0.4, "zero": 0.1, "supply": 6.0, "duty_limit": 50.0}
+    builder.actuator("pid", a, "pid", **servo | {"ki": 1.5, "gear": 0.8})
+    builder.actuator("wound", b, "pid", **servo | {"ki": 1.2, "integral_limit": 0.2})
+    builder.actuator("motor", c, "voltage", **motor | {"gear": 1.3})
+    line = {"stall_force": 0.5, "no_load_speed": 60.0}
+    builder.actuator("weak", kind="voltage", tendon="pull", **motor | line)
+    builder.actuator("hobby", d, "voltage_servo", **servo)
+    builder.actuator("full", kind="voltage_servo", tendon="twist", **servo | {"duty_limit": 0.1})
+    builder.actuator("fed", e, "position", inputs=("velocity", "torque", "kp"), **servo)
+
+
+LOADED = {
+    "load_friction": 0.02, "load_stribeck": 0.03, "load_asymmetry": 0.3, "load_quadratic": 0.004,
+}  # fmt: skip
+
+
+def everything(chains: bool = True) -> tuple[Model, State, jax.Array]:
+    """A mechanism in which every number matters, its state, commands that saturate some motors.
+
+    chains: with tendons, drives that are no plain servo, and friction that grows with the load;
+    without them each joint has one actuator.
+    """
     model = random_model(every_type(), 11, passive=True)
     q, qd = random_state(model, 12)
     neutral = jnp.asarray(model.tree.neutral)
@@ -228,9 +269,17 @@ def everything() -> tuple[Model, State, jax.Array]:
     even = np.arange(model.nv) % 2 == 0
     model = with_leaf(model, "joint.lower", jnp.asarray(np.where(even, at + 0.2, at - 9)))
     model = with_leaf(model, "joint.upper", jnp.asarray(np.where(even, at + 9, at - 0.2)))
-    model = with_servos(model, np.random.default_rng(13))
-    u = np.array([3.0, -3.0, 0.5, 0.5, 0.5])[np.arange(model.nu) % 5]
-    act = np.linspace(-0.3, 0.3, model.actuator.na)
+    if chains:
+        for name, value in LOADED.items():
+            model = with_leaf(model, f"joint.{name}", jnp.full(model.nv, value))
+        model = eqx.tree_at(lambda m: m.joint, model, replace(model.joint, load_dependent=True))
+    model = with_servos(model, np.random.default_rng(13), chains)
+    servos = np.array([3.0, -3.0, 0.5, 0.5, 0.5])[np.arange(model.nv) % 5]
+    # pid, wound, motor, weak, hobby, full, fed; fed's velocity, torque, kp.
+    held = [0.3, 0.19] if chains else []
+    further = [0.4, 9.0, 0.7, 30.0, 0.3, 9.0, 0.2, 0.3, -0.4, 1.7] if chains else []
+    u = np.concatenate([servos, further])
+    act = np.concatenate([np.linspace(-0.3, 0.3, sum(model.actuator.lagged)), held])
     return model, State(q=jnp.asarray(q), qd=jnp.asarray(qd), act=jnp.asarray(act)), jnp.asarray(u)
 
 

@@ -1,6 +1,13 @@
 """The public face, listed once: what `import graftsim` offers, and where it is found."""
 
 from . import contact as contact, dynamics as dynamics, kernels as kernels, model as model
+from .check import (
+    CHECKS as CHECKS,
+    Check as Check,
+    Finding as Finding,
+    Level as Level,
+    check as check,
+)
 from .compilation import (
     cache_compilations as cache_compilations,
 )
@@ -89,6 +96,34 @@ from .identify.experiment.excite import (
     Excitation as Excitation,
     FourierSearch as FourierSearch,
     excite as excite,
+)
+from .identify.inverse.cutoff import (
+    Cutoff as Cutoff,
+)
+from .identify.inverse.gains import (
+    motor_gains as motor_gains,
+)
+from .identify.inverse.inverse_fit import (
+    inverse_fit as inverse_fit,
+)
+from .identify.inverse.joint_terms import (
+    SpringTerm as SpringTerm,
+)
+from .identify.inverse.payload import (
+    Payload as Payload,
+    payload_fit as payload_fit,
+)
+from .identify.inverse.result import (
+    InverseFit as InverseFit,
+)
+from .identify.inverse.term import (
+    ForceTerm as ForceTerm,
+)
+from .identify.inverse.terms import (
+    FORCE_TERMS as FORCE_TERMS,
+)
+from .identify.inverse.transmission import (
+    LinearTransmission as LinearTransmission,
 )
 from .identify.pool.pool import (
     Pool as Pool,

@@ -8,6 +8,9 @@ import jax
 
 from graftsim import private
 
+# For `jax.jit(compiler_options=)` of what runs once: compiled five times sooner, slower to run.
+BRIEF = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+
 
 def cache_compilations(folder: str | Path | None = None) -> Path:
     """Let JAX keep compiled programs on disk; returns the folder.

@@ -129,7 +129,7 @@ def test_help_names_values_and_groups(capsys):
     for part in (
         "ROBOT",
         "LOG...",
-        "--free SELECTOR[=LOW:HIGH]...",
+        "--free SELECTOR[=DOMAIN]...",
         "data options",
         "--out FOLDER",
         "simulation options",

@@ -134,7 +134,7 @@ def test_evidence_that_fails_after_the_fit_is_a_warning_in_the_report(
 def test_a_report_that_cannot_be_written_leaves_the_numbers(cli, place, tmp_path, monkeypatch):
     """A full disk: they are printed, and kept where there is room."""
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(reports, "write_report", full)

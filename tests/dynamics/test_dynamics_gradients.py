@@ -9,7 +9,7 @@ import pytest
 import zoo
 from differences import column_errors, jacobians
 from graftsim import dynamics
-from graftsim.dynamics.passive import friction
+from graftsim.dynamics.friction import friction
 from graftsim.engine.integrators import move
 from graftsim.model import Builder
 

@@ -45,6 +45,11 @@ def cross(v):
     return np.block([[w, np.zeros((3, 3))], [u, w]])
 
 
+def rounded(x, width):
+    """max(x, 0), by a parabola over |x| < width/2."""
+    return max(x, 0.0) if abs(x) >= width / 2 else (x + width / 2) ** 2 / (2 * width)
+
+
 def step(model, state, u, dt, add):
     """Named values of a step, and the next positions, velocities and lags.
 
@@ -68,31 +73,76 @@ def step(model, state, u, dt, add):
     q_dof, rate = named("joint.q", g["from_neutral"]), named("joint.qd", qd)
     spring = named("joint.tau_spring", -j.stiffness * g["from_rest"])
     damping = named("joint.tau_damping", -j.damping * rate)
-    level = j.friction + j.stribeck * np.exp(-((rate / j.stribeck_velocity) ** 2))
-    dry = named("joint.tau_friction", -level * np.tanh(rate / j.friction_velocity))
     below, above = np.maximum(j.lower - q_dof, 0), np.maximum(q_dof - j.upper, 0)
     gain_below = np.maximum(1 - j.limit_damping * rate, 0)
     gain_above = np.maximum(1 + j.limit_damping * rate, 0)
     stops = named("joint.tau_limit", j.limit_stiffness * (below * gain_below - above * gain_above))
-    passive = named("joint.tau_passive", spring + damping + dry + stops)
 
-    # Actuators.
-    limited = np.clip(u, m.control_lower, m.control_upper)
+    # Tendons.
+    t, C = model.tendon, np.zeros((len(model.tendon.names), tree.nv))
+    for (i, d), c in zip(t.entries, np.asarray(t.coefficient), strict=True):
+        C[i, d] += c
+    long, faster = named("tendon.length", C @ q_dof), named("tendon.rate", C @ rate)
+    pull = np.array(
+        [
+            rounded(x - high, width) - rounded(low - x, width)
+            for x, low, high, width in zip(
+                long, t.slack_lower, t.slack_upper, t.rounding, strict=True
+            )
+        ]
+    )
+    rub = t.friction * np.tanh(faster / t.friction_velocity)
+    pull = named("tendon.force", -t.stiffness * pull - t.damping * faster - rub)
+    from_tendons = named("joint.tau_tendon", C.T @ pull)
+
+    # Actuators, one after the other; nothing is delayed.
+    u = named("actuator.delayed", u)
+    n = len(m.names)
+    command = np.clip(u[:n], m.control_lower, m.control_upper)
+    limited = command.copy()
     lagged, act = np.array(m.lagged), np.asarray(state.act)
-    command = limited.copy()
-    command[lagged] = act
+    command[lagged] = act[: lagged.sum()]
     command = named("actuator.command", command)
-    length, speed = m.gear * q_dof[list(m.dof)], m.gear * rate[list(m.dof)]
-    laws = {
-        "torque": m.gain * command,
-        "position": m.kp * (command - length) - m.kd * speed,
-        "velocity": m.kd * (command - speed),
-    }
-    force = np.array([laws[k][i] for i, k in enumerate(m.kinds)])
-    force = named("actuator.force", np.clip(force, m.force_lower, m.force_upper))
-    driven = np.zeros(tree.nv)
-    np.add.at(driven, list(m.dof), m.gear * force)
-    tau = named("joint.tau", passive + named("joint.tau_actuator", driven))
+    # Joints first, then tendons, as each was named.
+    place = [tree.nv + m.tendon[i] if m.tendon[i] >= 0 else m.dof[i] for i in range(n)]
+    moment = np.asarray(m.gear)[:, None] * np.concatenate([np.eye(tree.nv), C])[place]
+    length = m.gear * np.concatenate([q_dof, long])[place]
+    speed = m.gear * np.concatenate([rate, faster])[place]
+    integrals = dict(
+        zip([i for i in range(n) if m.kinds[i] == "pid"], act[lagged.sum() :], strict=True)
+    )
+    further = dict(zip([(i, x) for i in range(n) for x in m.inputs[i]], u[n:], strict=True))
+    force, new_integrals = np.zeros(n), []
+    for i in range(n):
+        own = {k: float(further.get((i, k), getattr(m, k)[i])) for k in ("gain", "kp", "kd", "ki")}
+        error = command[i] + float(m.zero[i]) - length[i]
+        slip = further.get((i, "velocity"), 0.0) - speed[i]
+        servo = own["kp"] * error + own["kd"] * slip + further.get((i, "torque"), 0.0)
+        k, R = float(m.motor_constant[i]), float(m.resistance[i])
+        duty = np.clip(servo, -float(m.duty_limit[i]), float(m.duty_limit[i]))
+        force[i] = {
+            "torque": own["gain"] * command[i],
+            "position": servo,
+            "velocity": own["kd"] * (command[i] - speed[i]),
+            "pid": servo + own["ki"] * integrals.get(i, 0.0),
+            "voltage": k / R * (command[i] - k * speed[i]),
+            "voltage_servo": k / R * (duty * float(m.supply[i]) - k * speed[i]),
+        }[m.kinds[i]]
+        if i in integrals:
+            top = float(m.integral_limit[i])
+            new_integrals.append(np.clip(integrals[i] + dt * error, -top, top))
+    force = np.clip(named("actuator.drive", force), m.force_lower, m.force_upper)
+    share = speed / m.no_load_speed
+    top, bottom = (
+        np.where(
+            np.isinf(m.stall_force),
+            np.inf,
+            np.maximum(1 - x, 0) * np.where(np.isinf(m.stall_force), 1, m.stall_force),
+        )
+        for x in (share, -share)
+    )
+    force = named("actuator.force", np.clip(force, -bottom, top))
+    driven = named("joint.tau_actuator", moment.T @ force)
     f_ext = named("link.force", np.zeros((tree.nl, 6)))
 
     # Newton-Euler with the velocities as they were named; forces on the links go down the tree.
@@ -110,11 +160,23 @@ def step(model, state, u, dt, add):
                 f[tree.parent[i]] += g["X_up"][i].T @ f[i]
         return a, np.sum(g["S"] * f[tree.link_of_dof], 1)
 
-    qdd = np.linalg.solve(g["H"], tau - newton_euler(np.zeros(tree.nv))[1])
+    # Friction of a gear that carries what the motors and all else put on it.
+    bias = newton_euler(np.zeros(tree.nv))[1]
+    other, slow = from_tendons + spring + stops - bias, np.exp(-((rate / j.stribeck_velocity) ** 2))
+    carried = np.abs((1 - j.load_asymmetry) * other - (1 + j.load_asymmetry) * driven)
+    smaller = np.where(driven * other < 0, np.minimum(np.abs(driven), np.abs(other)), 0.0)
+    level = j.friction + j.stribeck * slow + (j.load_friction + j.load_stribeck * slow) * carried
+    level = level + j.load_quadratic * slow * smaller**2
+    dry = named("joint.tau_friction", -level * np.tanh(rate / j.friction_velocity))
+    passive = named("joint.tau_passive", spring + damping + dry + stops)
+    tau = named("joint.tau", passive + from_tendons + driven)
+
+    qdd = np.linalg.solve(g["H"], tau - bias)
     named("link.acceleration", newton_euler(qdd)[0])
     qdd = named("joint.qdd", qdd)
 
     new_qd = np.asarray(state.qd) + dt * qdd
     new_q = np.asarray(move(tree, state.q, jnp.asarray(new_qd), dt))
     decay = np.exp(-dt / np.asarray(m.time_constant)[lagged])
-    return value, new_q, new_qd, limited[lagged] + (act - limited[lagged]) * decay
+    lags = limited[lagged] + (act[: lagged.sum()] - limited[lagged]) * decay
+    return value, new_q, new_qd, np.concatenate([lags, new_integrals])

@@ -34,7 +34,7 @@ class Midpoint(gs.Integrator):
             state,
             q=move(m.tree, state.q, middle.qd, h),
             qd=state.qd + h * half.qdd,
-            act=next_act(m.model.actuator, first.u, state.act, h),
+            act=next_act(m.model.actuator, first.seen, state.act, h),
         )
 
 

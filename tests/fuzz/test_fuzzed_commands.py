@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 from mutations import ODD
 from right_files import RUN_FILE
 
+from graftsim.cli.check_options import CheckOptions
 from graftsim.cli.discover_options import DiscoverOptions
 from graftsim.cli.excite_options import ExciteOptions
 from graftsim.cli.fit_options import FitOptions
@@ -23,6 +24,7 @@ VALUES = (
 LEFT_OUT = {"out", "view", "workers", "cluster", "robot", "logs"}
 COMMANDS = {
     "fit": (FitOptions, ["arm.urdf", "log.csv", "--iterations", "1", "--horizon", "0.25"]),
+    "check": (CheckOptions, ["arm.urdf", "log.csv"]),
     "discover": (DiscoverOptions, ["arm.urdf", "log.csv", "--horizon", "0.25"]),
     "excite": (ExciteOptions, ["arm.urdf", "--seconds", "0.5", "--free", "joint.damping[*]"]),
     "inspect": (InspectOptions, ["arm.urdf"]),
@@ -35,7 +37,7 @@ def flags_of(kind):
     for field in msgspec.structs.fields(kind):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from flags_of(field.type)
-        elif field.name not in LEFT_OUT:
+        elif field.name not in LEFT_OUT and (kind, field.name) != (CheckOptions, "json"):
             yield f"--{field.name.replace('_', '-')}"
 
 

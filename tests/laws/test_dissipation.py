@@ -8,7 +8,8 @@ from hypothesis import given, strategies as st
 
 import zoo
 from graftsim import dynamics
-from graftsim.dynamics.passive import friction, friction_secant, limit
+from graftsim.dynamics.friction import friction, friction_secant
+from graftsim.dynamics.passive import limit
 from graftsim.engine import ImplicitDamping, Simulator
 from graftsim.model import Builder
 

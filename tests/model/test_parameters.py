@@ -56,9 +56,13 @@ def matters(model, name):
     """Which entries of a leaf must have an effect: all, unless physics says otherwise."""
     expected = np.ones(leaf(model, name).shape, bool)
     even = np.arange(model.nv) % 2 == 0
-    n = np.arange(model.nu)
-    kinds = np.array(model.actuator.kinds)
-    unsaturated = ~np.isin(n % 5, (2, 3))
+    names, kinds = np.array(model.actuator.names), np.array(model.actuator.kinds)
+    # Plain servos come first; number i modulo 5 says what of them is at its limit.
+    n, plain = np.arange(len(names)), np.arange(len(names)) < model.nv
+    unsaturated = np.where(plain, ~np.isin(n % 5, (2, 3)), ~np.isin(names, ("weak", "full")))
+    voltage = np.isin(kinds, ("voltage", "voltage_servo"))
+    servo = np.isin(kinds, ("position", "pid", "voltage_servo"))
+    wound = names == "wound"
     axial = np.isin(model.tree.types, ("revolute", "prismatic", "planar"))
     special = {
         "link.com": np.repeat(np.asarray(model.link.mass > 0)[:, None], 3, 1),
@@ -66,12 +70,25 @@ def matters(model, name):
         "joint.lower": even,
         "joint.upper": ~even,
         "actuator.gain": (kinds == "torque") & unsaturated,
-        "actuator.kp": (kinds == "position") & unsaturated,
-        "actuator.kd": (kinds != "torque") & unsaturated,
-        "actuator.control_lower": n % 5 == 1,
-        "actuator.control_upper": n % 5 == 0,
-        "actuator.force_upper": n % 5 == 2,
-        "actuator.force_lower": n % 5 == 3,
+        # That of "fed" is an input.
+        "actuator.kp": servo & unsaturated & (names != "fed"),
+        "actuator.kd": (servo | (kinds == "velocity")) & unsaturated,
+        "actuator.ki": kinds == "pid",
+        "actuator.integral_limit": wound,
+        # Plain servos have no zero of their own, but it is a number of theirs.
+        "actuator.zero": servo & unsaturated,
+        "actuator.motor_constant": voltage & (names != "weak"),
+        "actuator.resistance": voltage & (names != "weak"),
+        "actuator.supply": kinds == "voltage_servo",
+        "actuator.duty_limit": names == "full",
+        "actuator.stall_force": names == "weak",
+        "actuator.no_load_speed": names == "weak",
+        # Nothing is delayed here: tests/dynamics/test_delay.py.
+        "actuator.delay": np.zeros(len(names), bool),
+        "actuator.control_lower": plain & (n % 5 == 1),
+        "actuator.control_upper": plain & (n % 5 == 0),
+        "actuator.force_upper": plain & (n % 5 == 2),
+        "actuator.force_lower": plain & (n % 5 == 3),
         "actuator.time_constant": np.array(model.actuator.lagged),
     }
     return special.get(name, expected)
@@ -87,6 +104,10 @@ def test_gradient_of(name):
     assert column_errors(forward[:, index], J).max() < 1e-6
     assert column_errors(reverse[:, index], J).max() < 1e-6
     effect = np.abs(forward[:, index]).max(0) > 1e-9
+    if name == "joint.load_quadratic":
+        # Only where motor and load oppose each other; test_load_friction_by_hand says where.
+        assert 0 < effect.sum() < len(effect)
+        return
     assert effect.tolist() == matters(model, name).ravel().tolist()
 
 
@@ -94,11 +115,11 @@ def test_catalogue_lists_exactly_the_leaves():
     """Each leaf of a model has a row in the table, apart from the vertices of meshes."""
     model = zoo.quadruped()
     names = set()
-    for family in ("link", "joint", "actuator", "geom", "pair", "frame", "world"):
+    for family in ("link", "joint", "tendon", "actuator", "geom", "pair", "frame", "world"):
         part = getattr(model, family)
         fields = type(part).__dataclass_fields__
         names |= {f"{family}.{k}" for k, f in fields.items() if not f.metadata.get("static")}
-    assert names - {"geom.vertices"} == set(PARAMETERS)
+    assert names - {"geom.vertices", "actuator.own"} == set(PARAMETERS)
     for name in PARAMETERS:
         assert eqx.is_array(leaf(model, name))
 

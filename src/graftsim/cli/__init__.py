@@ -1,8 +1,9 @@
-"""The command line: `graftsim import`, `fit`, `discover`, `inspect`, `simulate`, in float64.
+"""The command line: `graftsim import`, `fit`, `check`, `discover`, ... It computes in float64.
 
-Exit codes: 0 done, a discovery also when nothing is missing; 1 the fit ended without converging
-(its report is written all the same), or the report could not be written (the numbers are printed
-all the same); 2 wrong use or unreadable input, said on standard error; 130 interrupted.
+Exit codes: 0 done, a discovery also when nothing is missing; 1 a check found an error, or the fit
+ended without converging (its report is written all the same), or the report could not be written
+(the numbers are printed all the same); 2 wrong use or unreadable input, said on standard error; 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
 
   graftsim import LOG...          guess what a log holds; write a run file for fit
   graftsim fit ROBOT LOG...       fit a robot file to recordings; write a report and the robot
+  graftsim check ROBOT LOG...     what in the recordings would spoil a fit, and what mends it
   graftsim discover ROBOT LOG...  find which effects the robot's model lacks: words and formulas
   graftsim excite ROBOT           propose the next trajectory to record, as a log to play
   graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped
@@ -26,7 +28,7 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
-COMMANDS = ("import", "fit", "discover", "excite", "inspect", "simulate")
+COMMANDS = ("import", "fit", "check", "discover", "excite", "inspect", "simulate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,6 +81,13 @@ def _run(command: str, args: Sequence[str]) -> int:
         from graftsim.cli import fit
 
         return fit.run(options, tables, args)
+    if command == "check":
+        from graftsim.cli.check_options import parse_check
+
+        asked, tables = parse_check(args)
+        from graftsim.cli import check
+
+        return check.run(asked, tables, args)
     if command == "discover":
         from graftsim.cli.discover_options import parse_discover
 

@@ -39,7 +39,7 @@ class DiscoverOptions(msgspec.Struct, frozen=True, kw_only=True):
     robot: Annotated[str, tyro.conf.Positional, shown("ROBOT")] = ""
     """Robot file, URDF or MJCF; one that was fitted says more."""
     logs: Annotated[Strings, tyro.conf.Positional, shown("LOG...", LOGS)] = ()
-    free: Annotated[Strings, shown("SELECTOR[=LOW:HIGH]...")] = ()
+    free: Annotated[Strings, shown("SELECTOR[=DOMAIN]...")] = ()
     """Parameters that are fitted all along, as in graftsim fit; default: nothing is free, the
     numbers of the robot file hold."""
     candidates: Annotated[Strings, shown("VARIABLE=INPUT,...")] = ()

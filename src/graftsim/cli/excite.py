@@ -10,7 +10,7 @@ import numpy as np
 from graftsim.cli import inputs, setup
 from graftsim.cli.excite_options import ExciteOptions
 from graftsim.cli.options import TouchOptions, assignments, number
-from graftsim.cli.robot import load_model
+from graftsim.cli.robot import load_for
 from graftsim.cli.small_files import read_small
 from graftsim.cli.tables import table_of, terminal
 from graftsim.compilation import cache_compilations
@@ -31,8 +31,8 @@ def run(options: ExciteOptions) -> int:
     console = terminal(stderr=True)
     check_file(options.out)
     simulation = options.simulation
-    model = load_model(options.robot, simulation.base, simulation.repair_inertia, TouchOptions())
-    model = setup.set_values(model, assignments(simulation.start, "--start"))
+    values = assignments(simulation.start, "--start")
+    model = setup.set_values(load_for(options.robot, simulation, TouchOptions(), values), values)
     dt = simulation.dt or DT
     setup.steps_of(options.seconds, dt)
     simulator = Simulator(

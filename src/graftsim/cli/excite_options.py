@@ -22,7 +22,7 @@ class ExciteOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     robot: Annotated[str, tyro.conf.Positional, shown("ROBOT")]
     """Robot file, URDF or MJCF."""
-    free: Annotated[Strings, shown("SELECTOR[=LOW:HIGH]...")] = ()
+    free: Annotated[Strings, shown("SELECTOR[=DOMAIN]...")] = ()
     """What shall become known; default: as graftsim fit."""
     after: Annotated[str | None, shown("FILE")] = None
     """fit.json of an earlier fit: what is known already counts as known."""

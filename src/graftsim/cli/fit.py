@@ -13,8 +13,11 @@ from typing import Any
 
 from rich.console import Console
 
-from graftsim.cli import inputs, reports, setup
-from graftsim.cli.fit_options import ONE_STEP, FitOptions, SolverOptions
+from graftsim.check import Finding, check
+from graftsim.cli import inputs, inverse, reports, setup
+from graftsim.cli.check import before_fit, robot_of
+from graftsim.cli.effort import as_current
+from graftsim.cli.fit_options import ONE_STEP, ROLLOUT, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.pools import pool_of
 from graftsim.cli.progress import FitProgress
@@ -26,10 +29,12 @@ from graftsim.identify.evidence.certainty import FAILURES
 from graftsim.identify.evidence.landscape import landscape, landscape_box
 from graftsim.identify.fit.fit import tasks_of
 from graftsim.identify.fit.plan import Plan
+from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.problem import MEASURED, SAMPLE
 from graftsim.optim.global_search import GlobalSearch
 from graftsim.optim.strategies import GLOBAL_SEARCHES
 from graftsim.report import check_report
+from graftsim.report.write import facts
 
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
@@ -38,26 +43,28 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
     console = terminal(stderr=True, quiet=options.quiet)
     check_report(options.out)
     with inputs.shown_warnings(console):
-        problem = _problem(options, tables, console)
+        read, findings = _read(options, tables, console)
+        if options.method != ROLLOUT:
+            found = inverse.run(options, read, console)
+            if options.method == inverse.NAME:
+                return 0
+            read = read.of_model(found.model)
+        problem = _problem(options, tables, read)
     with inputs.shown_warnings(console):
         result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
     if options.json:
-        print(json.dumps(result.as_json()))
+        print(json.dumps(facts(result, findings)))
     else:
         print_result(result, terminal(quiet=options.quiet))
-    written = reports.write(result, options.out, console)
+    written = reports.write(result, options.out, console, findings)
     sys.stdout.flush()
     return 0 if written and result.outcome == "converged" else 1
 
 
-def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -> Problem:
-    """Read everything, and pose the problem."""
-    networks, solver = options.networks, options.solver
-    blueprint = blueprint_from(networks.graft, tables.get("graft"), networks.hidden)
-    if networks.sparsity < 0:
-        raise ProblemError(f"--sparsity must not be negative, got {networks.sparsity}.")
-    if networks.sparsity and blueprint is None:
-        raise ProblemError("--sparsity is a cost of the weights of grafts: name some by --graft.")
+def _read(
+    options: FitOptions, tables: Mapping[str, Any], console: Console
+) -> tuple[inputs.Inputs, list[Finding]]:
+    """Read everything, and check the recordings."""
     read = inputs.read(
         options.robot,
         options.logs,
@@ -66,12 +73,30 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], console: Console) -
         options.touch,
         tables,
         console,
+        checked=True,
     )
+    findings = check(robot_of(read.simulator, options.effort), [*read.recordings, *read.heldout])
+    before_fit(findings, console, stop=not options.no_check)
+    return read, findings
+
+
+def _problem(options: FitOptions, tables: Mapping[str, Any], read: inputs.Inputs) -> Problem:
+    """Pose the problem."""
+    networks, solver = options.networks, options.solver
+    blueprint = blueprint_from(networks.graft, tables.get("graft"), networks.hidden)
+    if networks.sparsity < 0:
+        raise ProblemError(f"--sparsity must not be negative, got {networks.sparsity}.")
+    if networks.sparsity and blueprint is None:
+        raise ProblemError("--sparsity is a cost of the weights of grafts: name some by --graft.")
+    more: dict[str, Domain] = {}
+    if options.effort == "current":
+        read, more = as_current(read)
     simulator = read.simulator if blueprint is None else read.simulator.graft(blueprint)
+    free = setup.free_from(options.free, tables.get("free"), simulator.model)
     return Problem(
         simulator,
         read.recordings,
-        setup.free_from(options.free, tables.get("free"), simulator.model),
+        free | setup.not_named(more, free),
         **_comparison(solver),
         **read.options,
     )

@@ -11,7 +11,7 @@ import tyro
 
 from graftsim.cli import run_file
 from graftsim.cli.choices import LOGS, described, names
-from graftsim.cli.groups import ComparisonOptions, DataOptions, SimulationOptions
+from graftsim.cli.groups import ComparisonOptions, DataOptions, EffortName, SimulationOptions
 from graftsim.cli.options import (
     Count,
     Deviation,
@@ -28,6 +28,8 @@ from graftsim.strategies import LOSSES
 
 # A value of --loss that stands for windows of one sample from measured states.
 ONE_STEP = "one_step"
+# The method that simulates windows.
+ROLLOUT = "rollout"
 if TYPE_CHECKING:
     SolverName = SearchName = LossName = str
 else:
@@ -115,8 +117,9 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     robot: Annotated[str, tyro.conf.Positional, shown("ROBOT")] = ""
     """Robot file, URDF or MJCF."""
     logs: Annotated[Strings, tyro.conf.Positional, shown("LOG...", LOGS)] = ()
-    free: Annotated[Strings, shown("SELECTOR[=LOW:HIGH]...")] = ()
-    """What to fit: 'joint.damping[*]', with bounds 'link.mass[arm]=0.1:5'; default: link masses
+    free: Annotated[Strings, shown("SELECTOR[=DOMAIN]...")] = ()
+    """What to fit: 'joint.damping[*]', with bounds 'link.mass[arm]=0.1:5', as one number for all
+    'sensor.delay[*]=shared' or '=0:0.05,shared'; default: link masses
     (held near the file's values), joint damping and friction; 'none': nothing, for grafts alone.
     Names with , = [ ] in quotes: 'joint.damping["a,b"]=0:1'."""
     out: Annotated[str, shown("FOLDER")] = "fit-out"
@@ -124,6 +127,14 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     run: Annotated[str | None, shown("FILE")] = None
     """TOML file with any of these options by the names of their flags (repair_inertia = true), and
     tables for free, graft, columns, noise, sensors and start."""
+    method: Literal["rollout", "inverse", "both"] = "rollout"
+    """How: by simulated windows; by inverse dynamics, one regression of measured forces for all
+    inertias and friction at once (joint.q and joint.tau of every joint); or that first, and then
+    simulated windows from what it found."""
+    effort: EffortName = "torque"
+    """current: measured and commanded effort is proportional to torque; the factors are fitted."""
+    no_check: Flag = False
+    """Fit recordings in which graftsim check finds errors all the same."""
     resume: Flag = False
     """Go on from the checkpoint in the output folder."""
     json: Flag = False

@@ -19,6 +19,8 @@ from graftsim.cli.options import (
     shown,
 )
 
+EffortName = Literal["torque", "current"]
+
 
 class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options on the recordings."""
@@ -45,6 +47,21 @@ class DataOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Recordings kept for judgement; default: the end of each recording."""
     holdout: Annotated[Holdout, tyro.conf.arg(metavar="SHARE")] = 0.25
     """Share of each recording that is held out when --heldout is not given."""
+    scale: Annotated[Strings, shown("CHANNEL=FACTOR|UNIT...")] = ()
+    """Factors for channels, 'joint.qd[elbow]=-1', or the unit they are in, 'joint.q[*]=deg'."""
+    offset: Annotated[Strings, shown("CHANNEL=VALUE...")] = ()
+    """Added to channels (SI), 'joint.q[elbow]=0.12'."""
+    rename: Annotated[Strings, shown("CHANNEL=CHANNEL...")] = ()
+    """Other names for channels, 'joint.q[elbw]=joint.q[elbow]'; a signal[...] is not used."""
+    unwrap: Annotated[Strings, shown("CHANNEL...")] = ()
+    """Angles that jump by full turns."""
+    distinct: Annotated[Strings, shown("CHANNEL...")] = ()
+    """Sensors slower than the log: leave out the samples that repeat the last."""
+    trim: Annotated[str, shown("START:END")] = ""
+    """Use only this time of each recording (s); either may be left out."""
+    clock: Annotated[str, shown("even|UNIT|CHANNEL")] = ""
+    """Put samples equally far apart, or read the clock in ms, us or ns, or take the time from a
+    channel 'signal[stamp]'."""
 
 
 class SimulationOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +79,9 @@ class SimulationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Of a URDF: whether its root is fixed to the world or floats."""
     repair_inertia: Flag = False
     """Mend impossible inertias of a URDF instead of refusing the file."""
+    actuators: Literal["file", "torque"] = "file"
+    """torque: put a torque on every hinge and slide in place of the file's actuators, for logs of
+    measured torques."""
 
 
 class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -14,6 +14,7 @@ from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.io.logs.read import read_recordings
 from graftsim.model.model import Model
 from graftsim.recordings.align import align_clocks
+from graftsim.recordings.corrections import Corrections, corrected
 from graftsim.recordings.merge import is_part, merge_parts, merge_recordings, moves_only
 from graftsim.recordings.recording import Recording
 
@@ -21,10 +22,20 @@ LONGEST = 300
 """Characters of a note on the console; the report has all of it."""
 
 
+class Reading(NamedTuple):
+    """How logs are read: options, corrections, and whether what looks wrong is said ("warn") or
+    left to a check that follows ("note").
+    """
+
+    data: DataOptions
+    corrections: Corrections
+    suspicious: str = "warn"
+
+
 def read_logs(
     paths: Sequence[str],
     columns: Mapping[str, Any] | None,
-    data: DataOptions,
+    how: Reading,
     model: Model,
     console: Console,
     role: str = "",
@@ -32,8 +43,8 @@ def read_logs(
     """Read logs, and say on the console what is in them and what was assumed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraftsimWarning)
-        recordings = _read(paths, columns, data, model)
-        recordings = _merged(recordings, data.merge)
+        recordings = _merged(_read(paths, columns, how, model), how.data.merge)
+        recordings = corrected(recordings, how.corrections)
     if columns:
         _check_whole(recordings)
     for warning in caught:
@@ -48,9 +59,10 @@ def read_logs(
 
 
 def _read(
-    paths: Sequence[str], columns: Mapping[str, Any] | None, data: DataOptions, model: Model
+    paths: Sequence[str], columns: Mapping[str, Any] | None, how: Reading, model: Model
 ) -> list[Recording]:
     """All the logs; with files of one run each may lack some of the columns that are mapped."""
+    data = how.data
     return read_recordings(
         paths,
         columns,
@@ -58,6 +70,7 @@ def _read(
         missing=data.missing,
         duplicates=data.duplicates,
         sort=data.sort,
+        suspicious=how.suspicious,
         robot=model,
     )
 

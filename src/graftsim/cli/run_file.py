@@ -17,16 +17,23 @@ Options = TypeVar("Options", bound=msgspec.Struct)
 
 
 def parse_with_file(
-    kind: type[Options], command: str, args: Sequence[str], tables: Sequence[str]
+    kind: type[Options],
+    command: str,
+    args: Sequence[str],
+    tables: Sequence[str],
+    *,
+    also: type[msgspec.Struct] | None = None,
 ) -> tuple[Options, dict[str, Any]]:
     """Options of a command on a robot and its logs, and the tables of its run file.
+
+    also: options of another command, which may stand in the file and are left alone.
 
     Raises ProblemError: a run file that is wrong, no robot, no recording.
     """
     default, found = kind(), {}
     path = _run_file(args)
     if path is not None:
-        default, found = read(path, kind, tables)
+        default, found = read(path, kind, tables, also=also)
     options: Any = parse(kind, command, args, default)
     if not options.robot:
         raise ProblemError(
@@ -49,7 +56,11 @@ def _run_file(args: Sequence[str]) -> str | None:
 
 
 def read(
-    path: str | Path, kind: type[Options], names: Sequence[str]
+    path: str | Path,
+    kind: type[Options],
+    names: Sequence[str],
+    *,
+    also: type[msgspec.Struct] | None = None,
 ) -> tuple[Options, dict[str, Any]]:
     """A TOML run file, checked strictly: an unknown key or a wrong type is an error with its place.
 
@@ -65,8 +76,11 @@ def read(
         raise ProblemError(f"Run file {path}: {error}.") from error
     tables = {k: content.pop(k) for k in names if isinstance(content.get(k), dict)}
     groups, known = _groups(kind), _keys(kind)
+    others = set(_keys(also)) - set(known) if also is not None else set()
     values: dict[str, dict[str, Any]] = {group: {} for group in ("", *groups)}
     for key, value in content.items():
+        if key in others:
+            continue
         if key not in known:
             raise ProblemError(f"Run file {path}: unknown key '{key}'. {suggest(key, known)}")
         group, form = known[key]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -27,6 +28,8 @@ MOST_STEPS = 10_000_000
 # Without torques data tell only ratios of masses: priors at the file's values, this share wide.
 MASS_PRIOR = 0.5
 NOTHING = ("none",)
+# A word of a domain: one number for all rows of a selection.
+SHARED = "shared"
 
 
 def contact_law(name: str, model: Model, integrator: str, console: Console) -> ContactLaw | None:
@@ -96,9 +99,15 @@ def _interval(text: str) -> float | None:
 
 
 def domain_from(name: str, value: Any) -> Domain:
-    """A domain of a run file: "positive", "free", [low, high], or a table with prior and shared."""
+    """A domain of a flag or run file: "positive", "free", "LOW:HIGH", each with "shared" beside it,
+    [low, high], or a table with prior and shared.
+    """
     default = default_domain(name)
     if isinstance(value, str):
+        words = [word.strip() for word in value.split(",")]
+        if SHARED in words:
+            words.remove(SHARED)
+            return replace(domain_from(name, ",".join(words)), shared=True)
         if value in ("", "default"):
             return default
         if value == "positive":
@@ -108,7 +117,8 @@ def domain_from(name: str, value: Any) -> Domain:
         low, sep, high = value.partition(":")
         if not sep:
             raise ProblemError(
-                f"free {name}: '{value}' must be LOW:HIGH, 'positive', 'free' or 'default'."
+                f"free {name}: '{value}' must be LOW:HIGH, 'positive', 'free' or 'default'; with "
+                "',shared' all that it selects share one number."
             )
         return Bounds(
             number(low, f"free {name}") if low else -np.inf,
@@ -169,6 +179,12 @@ def free_from(
         for quantity in ("damping", "friction"):
             free[row_name(f"joint.{quantity}", dof)] = Domain(lower=0.0)
     return free
+
+
+def not_named(more: Mapping[str, Domain], free: Mapping[str, Domain]) -> dict[str, Domain]:
+    """Of domains by selector, those of quantities that the user has not named."""
+    families = {name.split("[")[0] for name in free}
+    return {name: domain for name, domain in more.items() if name.split("[")[0] not in families}
 
 
 def steps_of(seconds: float, dt: float) -> int:

@@ -35,8 +35,10 @@ def run(options: SimulateOptions) -> int:
     if options.view is not None:
         check_file(options.view)
         require("The 3-D replay", "viser")
-    model = load_model(options.robot, options.base, False, options.touch)
-    model = setup.set_values(model, assignments(options.set, "--set"))
+    values = assignments(options.set, "--set")
+    model = setup.set_values(
+        load_model(options.robot, options.base, False, options.touch, values), values
+    )
     if not options.dt > 0:
         raise ProblemError(f"--dt must be positive, got {options.dt} s.")
     steps = setup.steps_of(options.seconds, options.dt)

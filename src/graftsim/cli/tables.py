@@ -32,14 +32,14 @@ def terminal(*, stderr: bool = False, quiet: bool = False) -> Console:
     return console
 
 
-def table_of(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def table_of(title: str, head: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
     """A table of text; headings that start with '>' are of numbers and stand on the right."""
     table = Table(title=title or None, title_justify="left")
     for heading in head:
         right = heading.startswith(">")
         table.add_column(heading.lstrip(">"), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(x if isinstance(x, Text) else Text(x) for x in row))
     return table
 
 
@@ -69,6 +69,9 @@ def print_result(result: Result, console: Console) -> None:
         console.print(f"search: {result.settings['search']}", soft_wrap=True)
     if result.lack is not None and not result.lack.clear:
         console.print(result.lack.text, soft_wrap=True)
+    if result.forces is not None and result.forces.text:
+        style = "bold yellow" if result.forces.leads else ""
+        console.print(result.forces.text, style=style, soft_wrap=True)
     for weak in result.weak:
         console.print(f"weak: {weak.text}", soft_wrap=True)
     for warning in result.warnings:

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from graftsim.dynamics.friction import Load, friction
 from graftsim.dynamics.mechanism import Mechanism, by_joint_type, prepare
+from graftsim.dynamics.tendons import tendon_energy
 from graftsim.model.model import Joints, Model
 from graftsim.model.tree import Tree
-from graftsim.spatial import safe
 from graftsim.taps import OFF, Tapper
 
 
@@ -23,25 +24,11 @@ def displacement(
 
 
 def spring_energy(model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
-    """Energy stored in the joint springs (J)."""
+    """Energy stored in the springs of joints and tendons (J)."""
     stretch = displacement(model.tree, model.joint.rest, q)
-    return jnp.sum(model.joint.stiffness * stretch * stretch) / 2
-
-
-def friction(joint: Joints, qd: Float[Array, " nv"]) -> Float[Array, " nv"]:
-    """Force of dry friction: -(f_c + f_s exp(-(qd/v_s)^2)) tanh(qd/v_0).
-
-    f_c Coulomb's level, f_s the breakaway level above it, v_s Stribeck's speed (Armstrong-Helouvry
-    et al. 1994, eq. 4); the sign is smoothed over v_0, so a joint at rest creeps at force/slope.
-    """
-    level = joint.friction + joint.stribeck * jnp.exp(-((qd / joint.stribeck_velocity) ** 2))
-    return -level * jnp.tanh(qd / joint.friction_velocity)
-
-
-def friction_secant(joint: Joints, qd: Float[Array, " nv"]) -> Float[Array, " nv"]:
-    """-friction(qd)/qd >= 0 (N m s/rad, N s/m): the damping that would give the same force."""
-    level = joint.friction + joint.stribeck * jnp.exp(-((qd / joint.stribeck_velocity) ** 2))
-    return level * safe.tanh_ratio(qd / joint.friction_velocity) / joint.friction_velocity
+    q_dof = displacement(model.tree, jnp.asarray(model.tree.neutral, q.dtype), q)
+    joints = jnp.sum(model.joint.stiffness * stretch * stretch) / 2
+    return joints + tendon_energy(model.tendon, q_dof) if model.tendon.names else joints
 
 
 def limit(joint: Joints, q: Float[Array, " nv"], qd: Float[Array, " nv"]) -> Float[Array, " nv"]:
@@ -58,31 +45,65 @@ def limit(joint: Joints, q: Float[Array, " nv"], qd: Float[Array, " nv"]) -> Flo
     return push(joint.lower - q, -qd) - push(q - joint.upper, qd)
 
 
-class Passive(NamedTuple):
-    """Passive forces [nv], and the displacements and velocities [nv] they were computed from."""
-
-    tau: Float[Array, " nv"]
-    q_dof: Float[Array, " nv"]
-    qd: Float[Array, " nv"]
-
-
-def passive_terms(
+def displacements(
     model: Model, q: Float[Array, " nq"], qd: Float[Array, " nv"], *, scope: Tapper = OFF
-) -> Passive:
-    """Spring, damping, friction and limit forces on the degrees of freedom, each by name."""
-    tree, joint = model.tree, model.joint
-    q_dof = scope.tap("joint.q", displacement(tree, jnp.asarray(tree.neutral, q.dtype), q))
-    qd = scope.tap("joint.qd", qd)
-    stretch = displacement(tree, joint.rest, q)
-    spring = scope.tap("joint.tau_spring", -joint.stiffness * stretch)
-    damping = scope.tap("joint.tau_damping", -joint.damping * qd)
-    dry = scope.tap("joint.tau_friction", friction(joint, qd))
-    stops = scope.tap("joint.tau_limit", limit(joint, q_dof, qd))
-    return Passive(scope.tap("joint.tau_passive", spring + damping + dry + stops), q_dof, qd)
+) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
+    """Displacements of the degrees of freedom from zero (rad, m), and velocities, by name."""
+    neutral = jnp.asarray(model.tree.neutral, q.dtype)
+    return (
+        scope.tap("joint.q", displacement(model.tree, neutral, q)),
+        scope.tap("joint.qd", qd),
+    )
+
+
+class Resistance(NamedTuple):
+    """Spring, damping and limit forces on each degree of freedom [nv]: all but dry friction."""
+
+    spring: Float[Array, " nv"]
+    damping: Float[Array, " nv"]
+    limit: Float[Array, " nv"]
+
+
+def resistance(
+    model: Model,
+    q: Float[Array, " nq"],
+    q_dof: Float[Array, " nv"],
+    qd: Float[Array, " nv"],
+    *,
+    scope: Tapper = OFF,
+) -> Resistance:
+    """What resists without regard to load, each by name."""
+    joint = model.joint
+    stretch = displacement(model.tree, joint.rest, q)
+    return Resistance(
+        scope.tap("joint.tau_spring", -joint.stiffness * stretch),
+        scope.tap("joint.tau_damping", -joint.damping * qd),
+        scope.tap("joint.tau_limit", limit(joint, q_dof, qd)),
+    )
+
+
+def with_friction(
+    joint: Joints,
+    r: Resistance,
+    qd: Float[Array, " nv"],
+    load: Load | None = None,
+    *,
+    scope: Tapper = OFF,
+) -> Float[Array, " nv"]:
+    """Sum of passive forces; load: where friction depends on it, without spring and limits."""
+    if load is not None:
+        load = load._replace(external=load.external + r.spring + r.limit)
+    dry = scope.tap("joint.tau_friction", friction(joint, qd, load))
+    return scope.tap("joint.tau_passive", r.spring + r.damping + dry + r.limit)
 
 
 def passive_forces(
     model: Model | Mechanism, q: Float[Array, " nq"], qd: Float[Array, " nv"]
 ) -> Float[Array, " nv"]:
-    """Sum of spring, damping, friction and limit forces on the degrees of freedom (N m, N)."""
-    return passive_terms(prepare(model).model, q, qd).tau
+    """Sum of spring, damping, friction and limit forces on the degrees of freedom (N m, N).
+
+    Friction is that of joints without load.
+    """
+    model = prepare(model).model
+    q_dof, qd = displacements(model, q, qd)
+    return with_friction(model.joint, resistance(model, q, q_dof, qd), qd)

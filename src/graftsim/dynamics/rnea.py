@@ -14,7 +14,7 @@ from graftsim.dynamics.mechanism import (
     rows,
     to_parents,
 )
-from graftsim.dynamics.motion import at, joint_motion, link_velocity, velocity_bias
+from graftsim.dynamics.motion import JointMotion, at, joint_motion, link_velocity, velocity_bias
 from graftsim.model.model import Model
 from graftsim.spatial.vectors import apply, cross_force
 
@@ -31,9 +31,19 @@ def inverse_dynamics(
     `f_ext` as in `forward_dynamics`. Passive forces are not included.
     """
     m = prepare(model)
-    tree = m.tree
     motion = joint_motion(m, q, qd)
-    v = link_velocity(tree, motion)
+    return newton_euler(m, motion, link_velocity(m.tree, motion), qdd, f_ext)
+
+
+def newton_euler(
+    m: Mechanism,
+    motion: JointMotion,
+    v: Float[Array, "nl 6"],
+    qdd: Float[Array, " nv"],
+    f_ext: Float[Array, "nl 6"] | None = None,
+) -> Float[Array, " nv"]:
+    """`inverse_dynamics` of a motion and link velocities that are known already."""
+    tree = m.tree
     S_qdd = _per_link(m, motion.S * qdd[:, None]) + velocity_bias(motion, v)
 
     a_base = jnp.concatenate([jnp.zeros_like(m.model.world.gravity), -m.model.world.gravity])

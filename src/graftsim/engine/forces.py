@@ -9,11 +9,14 @@ from jaxtyping import Array, Float
 
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
-from graftsim.dynamics.actuation import actuator_forces, command
+from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
+from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import world_transforms
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
-from graftsim.dynamics.passive import passive_terms
+from graftsim.dynamics.passive import displacements, resistance, with_friction
+from graftsim.dynamics.rnea import newton_euler
+from graftsim.dynamics.tendons import Stretched, tendon_forces
 from graftsim.model.state import State
 from graftsim.spatial.rotation import transpose
 from graftsim.spatial.transform import Transform
@@ -21,10 +24,10 @@ from graftsim.taps import Tapper
 
 
 class Acceleration(NamedTuple):
-    """Joint accelerations, the commands as they were named, and what they were computed from."""
+    """Joint accelerations, what the actuators' memory follows, and what both come from."""
 
     qdd: Float[Array, " nv"]
-    u: Float[Array, " nu"]
+    seen: Seen
     motion: JointMotion
     X_0: Transform | None
     articulated: Articulated
@@ -33,20 +36,21 @@ class Acceleration(NamedTuple):
 def acceleration(
     m: Mechanism,
     state: State,
-    u: Float[Array, " nu"],
+    commands: Commands,
     *,
     contact: ContactLaw | None = None,
-    extra_armature: Float[Array, " nv"] | None = None,
+    implicit: Float[Array, ""] | None = None,
     scope: Tapper,
 ) -> Acceleration:
-    """Joint accelerations (rad/s^2, m/s^2) of a state under commands u.
+    """Joint accelerations (rad/s^2, m/s^2) of a state under commands.
 
-    The lags of the actuators must see the same commands as the actuators, so u goes back. Link
-    poses (`X_0`) are computed where contact needs them.
+    Lags must see the same commands as the drives, so what they follow goes back. Link poses (`X_0`)
+    are computed where contact needs them. implicit: time (s) over which damping and dry friction
+    are taken implicitly.
     """
     q = scope.tap("state.q", state.q)
     qd = scope.tap("state.qd", state.qd)
-    u = scope.tap("control.u", u)
+    u = scope.tap("control.u", commands.u)
     motion = joint_motion(m, q, qd)
     X_0 = None if contact is None else world_transforms(m.tree, motion)
 
@@ -57,15 +61,39 @@ def acceleration(
 
     scope.tap_lazily(poses)
     v = scope.tap("link.velocity", link_velocity(m.tree, motion))
-    passive, q_dof, qd_dof = passive_terms(m.model, q, qd, scope=scope)
-    c = scope.tap("actuator.command", command(m.model.actuator, u, state.act))
-    driven = actuator_forces(m.model.actuator, c, q_dof, qd_dof, scope=scope)
-    tau = scope.tap("joint.tau", passive + driven)
-    f_ext = None if contact is None or X_0 is None else contact.forces(m, X_0, v, scope)
-    f_ext = jnp.zeros((m.tree.nl, 6), q.dtype) if f_ext is None else f_ext
-    f_ext = scope.tap("link.force", f_ext)
-    armature = m.model.joint.armature
-    if extra_armature is not None:
-        armature = armature + extra_armature
+    model, actuator = m.model, m.model.actuator
+    q_dof, qd_dof = displacements(model, q, qd, scope=scope)
+    resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
+
+    def drive() -> tuple[Stretched, Driven]:
+        tendons = tendon_forces(model.tendon, q_dof, qd_dof, scope=scope)
+        late = scope.tap("actuator.delayed", delayed(actuator, commands, u))
+        act = state.act
+        return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, tendons, scope=scope)
+
+    def touch() -> Float[Array, "nl 6"]:
+        f = None if contact is None or X_0 is None else contact.forces(m, X_0, v, scope)
+        return scope.tap("link.force", jnp.zeros((m.tree.nl, 6), q.dtype) if f is None else f)
+
+    load = None
+    if model.joint.load_dependent:
+        # Friction comes last, because it depends on all other forces.
+        tendons, driven = drive()
+        f_ext = touch()
+        bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
+        load = Load(driven.tau, tendons.tau - bias)
+        passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
+        tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)
+    else:
+        passive = with_friction(model.joint, resisting, qd_dof, scope=scope)
+        tendons, driven = drive()
+        if model.tendon.names:
+            passive = passive + tendons.tau
+        tau = scope.tap("joint.tau", passive + driven.tau)
+        f_ext = touch()
+    armature = model.joint.armature
+    if implicit is not None:
+        slow = model.joint.damping + friction_secant(model.joint, state.qd, load)
+        armature = armature + implicit * slow
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
-    return Acceleration(qdd, u, motion, X_0, articulated)
+    return Acceleration(qdd, driven.seen, motion, X_0, articulated)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import abc
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.law import ContactLaw, Free
-from graftsim.dynamics.actuation import next_act
+from graftsim.dynamics.actuation import Commands, Seen, next_act
 from graftsim.dynamics.mechanism import Mechanism, by_joint_type
-from graftsim.dynamics.passive import friction_secant
 from graftsim.engine.forces import Acceleration, acceleration
 from graftsim.engine.pieces import Piece, in_pieces
 from graftsim.model.state import State
@@ -54,7 +53,7 @@ class Integrator(eqx.Module):
         self,
         m: Mechanism,
         state: State,
-        u: Float[Array, " nu"],
+        u: Commands,
         h: Float[Array, ""],
         scope: Tapper,
         contact: ContactLaw | None = None,
@@ -76,7 +75,7 @@ class Euler(Integrator):
         self,
         m: Mechanism,
         state: State,
-        u: Float[Array, " nu"],
+        u: Commands,
         h: Float[Array, ""],
         scope: Tapper,
         contact: ContactLaw | None = None,
@@ -87,7 +86,7 @@ class Euler(Integrator):
         self,
         m: Mechanism,
         state: State,
-        u: Float[Array, " nu"],
+        u: Commands,
         h: Float[Array, ""],
         scope: Tapper,
         contact: ContactLaw | None = None,
@@ -120,7 +119,7 @@ def _euler(
         assert found.X_0 is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
         qd, mean, impulse, h, span, felt = contact.velocities(m, free, state, h, cut, scope)
-    act = next_act(m.model.actuator, found.u, state.act, h)
+    act = next_act(m.model.actuator, found.seen, state.act, h)
     return Piece(
         State(q=move(m.tree, state.q, mean, span), qd=qd, act=act, impulse=impulse), h, felt
     )
@@ -139,7 +138,7 @@ class SemiImplicitEuler(Euler):
         self,
         m: Mechanism,
         state: State,
-        u: Float[Array, " nu"],
+        u: Commands,
         h: Float[Array, ""],
         scope: Tapper,
         contact: ContactLaw | None = None,
@@ -163,15 +162,13 @@ class ImplicitDamping(Euler):
         self,
         m: Mechanism,
         state: State,
-        u: Float[Array, " nu"],
+        u: Commands,
         h: Float[Array, ""],
         scope: Tapper,
         contact: ContactLaw | None = None,
     ) -> Acceleration:
         """That of the state, with an armature of h D."""
-        joint = m.model.joint
-        D = joint.damping + friction_secant(joint, state.qd)
-        return acceleration(m, state, u, contact=contact, extra_armature=h * D, scope=scope)
+        return acceleration(m, state, u, contact=contact, implicit=h, scope=scope)
 
 
 class RungeKutta4(Integrator):
@@ -189,31 +186,36 @@ class RungeKutta4(Integrator):
         self,
         m: Mechanism,
         state: State,
-        u: Float[Array, " nu"],
+        u: Commands,
         h: Float[Array, ""],
         scope: Tapper,
         contact: ContactLaw | None = None,
     ) -> State:
         """One step; variables are named at its start."""
         tree, actuator = m.tree, m.model.actuator
-        k1, held, *_ = acceleration(m, state, u, contact=contact, scope=scope)
+        k1, s1, *_ = acceleration(m, state, u, contact=contact, scope=scope)
 
-        def stage(d: Array, dv: Array, dt: Array) -> State:
+        def stage(d: Array, dv: Array, dt: Array, seen: Seen) -> State:
             return State(
                 q=move(tree, state.q, d, jnp.ones_like(h)),
                 qd=state.qd + dv,
-                act=next_act(actuator, held, state.act, dt),
+                act=next_act(actuator, seen, state.act, dt),
             )
 
-        def slope(d: Array, s: State) -> tuple[Array, Array]:
+        def slope(d: Array, s: State) -> tuple[Array, Array, Seen]:
             found = acceleration(m, s, u, contact=contact, scope=scope.again())
-            return displacement_rate(tree, d, s.qd), found.qdd
+            return displacement_rate(tree, d, s.qd), found.qdd, found.seen
+
+        def mean(x1: Any, x2: Any, x3: Any, x4: Any) -> Any:
+            return (x1 + 2 * (x2 + x3) + x4) / 6
 
         r1 = state.qd
         d2 = h / 2 * r1
-        r2, k2 = slope(d2, stage(d2, h / 2 * k1, h / 2))
+        r2, k2, s2 = slope(d2, stage(d2, h / 2 * k1, h / 2, s1))
         d3 = h / 2 * r2
-        r3, k3 = slope(d3, stage(d3, h / 2 * k2, h / 2))
+        r3, k3, s3 = slope(d3, stage(d3, h / 2 * k2, h / 2, s2))
         d4 = h * r3
-        r4, k4 = slope(d4, stage(d4, h * k3, h))
-        return stage(h / 6 * (r1 + 2 * (r2 + r3) + r4), h / 6 * (k1 + 2 * (k2 + k3) + k4), h)
+        r4, k4, s4 = slope(d4, stage(d4, h * k3, h, s3))
+        # The commands, and with them what lags follow, are the same in all stages.
+        seen = s1._replace(rate=mean(s1.rate, s2.rate, s3.rate, s4.rate))
+        return stage(h * mean(r1, r2, r3, r4), h * mean(k1, k2, k3, k4), h, seen)

@@ -16,6 +16,13 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from graftsim.contact.law import ContactLaw
+from graftsim.dynamics.actuation import (
+    Commands,
+    delay_shares,
+    held_before,
+    next_held,
+    steps_back,
+)
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
@@ -64,6 +71,7 @@ class Simulator(eqx.Module):
 
     `dt` (s) is the step that controls and recordings are on; `substeps` divides it for the
     integrator. `contact`: the law between shapes that touch; without one nothing touches.
+    `back`: how many steps the longest delay of a command reaches back.
     """
 
     model: Model
@@ -72,6 +80,7 @@ class Simulator(eqx.Module):
     substeps: int = eqx.field(static=True)
     contact: ContactLaw | None
     grafts: Grafts | None
+    back: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -82,8 +91,12 @@ class Simulator(eqx.Module):
         substeps: int = 1,
         contact: ContactLaw | None = None,
         grafts: Grafts | None = None,
+        back: int | None = None,
     ) -> None:
-        """Raises ModelError: dt or substeps not positive, impulses within Runge-Kutta stages."""
+        """Raises ModelError: dt or substeps not positive, impulses within Runge-Kutta stages.
+
+        `back` is computed from the model and dt; it is read only where dt is traced.
+        """
         if not isinstance(dt, Tracer) and not float(dt) > 0:
             raise ModelError(f"The step dt must be positive, got {dt} s.")
         if substeps < 1:
@@ -108,6 +121,7 @@ class Simulator(eqx.Module):
             )
         self.contact = contact
         self.grafts = grafts
+        self.back = (back or 0) if isinstance(dt, Tracer) else steps_back(model.actuator, float(dt))
         if contact is not None and not isinstance(dt, Tracer):
             wrong = contact.check(model, float(dt) / substeps)
             if wrong:
@@ -147,8 +161,9 @@ class Simulator(eqx.Module):
     def step(self, state: State, u: Float[Array, " nu"] | None = None) -> State:
         """State dt later under commands u (default zero), held over the step."""
         u = jnp.zeros(self.model.nu, state.q.dtype) if u is None else u
-        state = _ready(self, state)
-        return self._advance(prepare(fuse(self.model)), state, u, self._scope(state))
+        state = _ready(self, state, u)
+        m = prepare(fuse(self.model))
+        return self._advance(m, state, u, self._scope(state), self._delay_shares())
 
     def rollout(
         self,
@@ -197,7 +212,8 @@ class Simulator(eqx.Module):
         m = prepare(fuse(self.model))
 
         def trace(state: State, u: Array) -> None:
-            replace(self, grafts=None)._advance(m, state, u, scope)
+            plain = replace(self, grafts=None)
+            plain._advance(m, _ready(plain, state, u), u, scope, plain._delay_shares())
 
         jax.eval_shape(trace, self.initial_state(), jnp.zeros(self.model.nu, self.dt.dtype))
         return {
@@ -205,36 +221,69 @@ class Simulator(eqx.Module):
             for name in scope.names()
         }
 
-    def _advance(self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Any) -> State:
+    def _advance(
+        self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Any, shares: Any = ()
+    ) -> State:
         """A step in a scope; what grafts remember is what they saw at its start."""
-        memory = state.memory
-        state = self._integrate(m, replace(state, memory=()), u, scope)
+        memory, held = state.memory, state.held
+        state = self._integrate(m, replace(state, memory=(), held=()), u, scope, (shares, held))
+        if self.back:
+            # A graft may have changed the commands.
+            held = next_held(m.model.actuator, held, u if scope is OFF else scope["control.u"])
         if self.grafts is not None:
             memory = self.grafts.remember(scope, memory)
-        return replace(state, memory=memory)
+        return replace(state, memory=memory, held=held)
+
+    def _delay_shares(self) -> Any:
+        """Shares of present and earlier commands in each sub-step; () without delays."""
+        if not self.back:
+            if any(self.model.actuator.longest_delay):
+                raise ModelError(
+                    "The model has delays, and the simulator was made for one without, or with a "
+                    "traced dt: make it anew, Simulator(model, dt), or give it `back`."
+                )
+            return ()
+        return delay_shares(self.model.actuator, self.dt, self.substeps, self.back)
 
     def _integrate(
-        self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Tapper
+        self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Tapper, delay: Any
     ) -> State:
+        """All sub-steps; `delay` is (shares, held)."""
         h = self.dt / self.substeps
-        left = self.substeps
+        mixed, left = _mixed(*delay), self.substeps
         if scope is not OFF or left == 1:
             # Variables are named in the first sub-step, at the start of the step.
-            state = self._substep(m, state, u, h, scope)
+            first, mixed = jax.tree.map(_head, mixed), jax.tree.map(_tail, mixed)
+            state = self._substep(m, state, Commands(u, *first), h, scope)
             left -= 1
         if left == 0:
             return state
 
-        def body(s: State, _: None) -> tuple[State, None]:
-            return self._substep(m, s, u, h, scope.again()), None
+        def body(s: State, mixed: Any) -> tuple[State, None]:
+            return self._substep(m, s, Commands(u, *mixed), h, scope.again()), None
 
-        return jax.lax.scan(body, state, None, length=left)[0]
+        return jax.lax.scan(body, state, mixed, length=left)[0]
 
     def _substep(
-        self, m: Mechanism, state: State, u: Float[Array, " nu"], h: Float[Array, ""], scope: Tapper
+        self, m: Mechanism, state: State, u: Commands, h: Float[Array, ""], scope: Tapper
     ) -> State:
         """h seconds on."""
         return self.integrator.advance(m, state, u, h, scope, self.contact)
+
+
+def _mixed(shares: Any, held: Any) -> tuple[Any, Any]:
+    """Share of the present command and what acts of earlier ones [substeps, nd]; () for none."""
+    if isinstance(shares, tuple):
+        return (), ()
+    return shares[:, 0], jnp.sum(shares[:, 1:] * held, 1)
+
+
+def _head(x: Array) -> Array:
+    return x[0]
+
+
+def _tail(x: Array) -> Array:
+    return x[1:]
 
 
 def scan_steps(
@@ -251,7 +300,7 @@ def scan_steps(
     With `checkpoint` reverse mode keeps the states alone and computes each step again.
     """
     after = _stack_steps(simulator, state, controls, record, augmentations, checkpoint)
-    return _trajectory(simulator, state, *after)
+    return _trajectory(simulator, state, controls, *after)
 
 
 def _stack_steps(
@@ -265,11 +314,12 @@ def _stack_steps(
     """States after each step, and what was recorded in it."""
     m = prepare(fuse(simulator.model))
     chosen = [(text, _reader(simulator, m.model, text)) for text in record]
-    state = _ready(simulator, state)
+    state = _ready(simulator, state, _first_command(simulator, controls))
+    shares = simulator._delay_shares()
 
     def body(s: State, u: Array) -> tuple[State, tuple[State, dict[str, Array]]]:
         scope = simulator._scope(s, augmentations, always=bool(chosen))
-        new = simulator._advance(m, s, u, scope)
+        new = simulator._advance(m, s, u, scope, shares)
         kept = {text: read(scope) for text, read in chosen}
         return new, (new, kept)
 
@@ -278,10 +328,10 @@ def _stack_steps(
 
 
 def _trajectory(
-    simulator: Simulator, state: State, states: State, recorded: dict[str, Array]
+    simulator: Simulator, state: State, controls: Array, states: State, recorded: dict[str, Array]
 ) -> Trajectory:
     """With the initial state in front."""
-    state = _ready(simulator, state)
+    state = _ready(simulator, state, _first_command(simulator, controls))
     states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
     time = simulator.dt * jnp.arange(states.q.shape[0])
     return Trajectory(states=states, time=time, recorded=recorded)
@@ -297,7 +347,7 @@ def _rollout_kernel(
     simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
 ) -> Trajectory:
     stacked = steps_on_kernels(_kernel_steps, simulator, state, controls, record)
-    return _assemble(simulator, state, *stacked)
+    return _assemble(simulator, state, controls, *stacked)
 
 
 _assemble = jax.jit(_trajectory)
@@ -330,11 +380,22 @@ def _rollout(
     return scan_steps(simulator, state, controls, record)
 
 
-def _ready(simulator: Simulator, state: State) -> State:
-    """A state that was made without regard to grafts and contact begins with their fresh memory.
+def _ready(simulator: Simulator, state: State, u: Any) -> State:
+    """A state that was made without regard to grafts, contact, delays begins with fresh memory.
 
-    Raises VariableError: it has the memory of others.
+    u: the first commands. Raises VariableError: it has the memory of other grafts or delays.
     """
+    if simulator.back:
+        u = jnp.zeros(simulator.model.nu, state.q.dtype) if u is None else u
+        held = held_before(simulator.model.actuator, u, simulator.back)
+        if isinstance(state.held, tuple):
+            state = replace(state, held=held)
+        elif jnp.shape(state.held) != held.shape:
+            raise VariableError(
+                f"The state remembers commands of shape {jnp.shape(state.held)}, and delays of "
+                f"this simulator need {held.shape}. dataclasses.replace(state, held=()) starts "
+                "with the first command, held for long."
+            )
     law = simulator.contact
     rest = () if law is None else law.rest(simulator.model)
     # Impulses are a first guess: those of other contacts are no use, and no harm.
@@ -352,6 +413,13 @@ def _ready(simulator: Simulator, state: State) -> State:
             "dataclasses.replace(state, memory=())."
         )
     return state
+
+
+def _first_command(simulator: Simulator, controls: Array) -> Any:
+    """[nu] where it matters; a slice, because kernels are made for any number of steps."""
+    if not simulator.back or (isinstance(controls.shape[0], int) and controls.shape[0] == 0):
+        return None
+    return jax.lax.index_in_dim(controls, 0, keepdims=False)
 
 
 def _form(memory: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +18,7 @@ class Status(StrEnum):
     """Is a parameter known by the data?"""
 
     IDENTIFIED = "identified"
+    CONDITIONAL = "conditional"
     WEAK = "weak"
     NOT_IDENTIFIABLE = "not identifiable"
     FROM_PRIOR = "from its prior"
@@ -104,6 +106,27 @@ def known_combination(
     return f" Only their {what} = {amount:.4g} is known, to ±{std:.2g}."
 
 
+ONLY_RATIOS = "Forces are known only up to a common factor: no channel measures one."
+
+
+def only_ratios(relative_std: float, names: Sequence[str]) -> str:
+    """Of a factor that all forces and masses share, which nothing fixes."""
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    size = f"know it to ±{100 * relative_std:.0f} %" if relative_std < 10 else "do not tell it"
+    return (
+        f"{ONLY_RATIOS} Multiplying {shown} by one number leaves the motion as it is, and the data "
+        f"{size}: their ratios are what was found."
+    )
+
+
+def scale_held(held: Sequence[str]) -> str:
+    """Of a factor that is fixed by numbers that were held."""
+    return (
+        f"{ONLY_RATIOS} It is that of the numbers that were held, {', '.join(held) or 'priors'}: "
+        "if those are wrong, all are by the same factor."
+    )
+
+
 def replicas_lost(count: int) -> str:
     """Of a bootstrap."""
     return f"{count} replicas of the bootstrap could not be simulated."
@@ -126,6 +149,17 @@ def coarse_step(error: float, impulsive: bool) -> str:
 def on_bound(name: str, value: float, unit: str) -> str:
     """Of a parameter."""
     return f"{name} ended on its bound, {value:.6g} {unit}."
+
+
+def negative(names: Sequence[str], largest: str) -> str:
+    """Of numbers that forces put below zero, where none can be; `largest`: one with its value."""
+    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    advice = (
+        " Sensors behind the gears feel no rotor: leave Armature out of the terms then."
+        if any(name.startswith("joint.armature") for name in names)
+        else " Something that the terms lack takes its place."
+    )
+    return f"{largest}{others}: measured below zero, which cannot be; zero in the model.{advice}"
 
 
 def without_effect(name: str) -> str:
@@ -152,6 +186,39 @@ def recordings_differ(name: str, between: float, unit: str, p: float) -> str:
         f"{name} differs between recordings, by ±{between:.2g} {unit} (one standard deviation; "
         f"chance alone: p = {p:.1g}). Its interval is that of their mean."
     )
+
+
+class Doubt(Protocol):
+    """Of a number that was not free: how wrong it may be, how well the data would know it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def size(self) -> float: ...
+    @property
+    def std(self) -> float: ...
+
+
+def conditional(names: Sequence[str], quantity: str, doubts: Sequence[Doubt]) -> str:
+    """Of parameters that numbers of a quantity, which were not free, could move."""
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    sizes = _range([d.size for d in doubts])
+    which = doubts[0].name if len(doubts) == 1 else f"{quantity} of {len(doubts)} actuators"
+    unit, known = doubts[0].unit, [d.std for d in doubts if d.std < d.size]
+    if len(known) == len(doubts):
+        advice = f"Free it: these data know it to ±{_range(known)} {unit}."
+    elif known:
+        advice = f"Of {len(known)} these data know it, to ±{_range(known)} {unit}: free it there."
+    else:
+        advice = "These data do not know it: measure it, or record what tells it."
+    return f"{shown} depend on {which}, not free and perhaps {sizes} {unit} off. {advice}"
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.2g}", f"{max(values):.2g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def impossible_body(why: object, inertial: str, inertia: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ def load(
     package_dirs: Sequence[str | Path] | None = None,
     ground: float | None = None,
     self_collision: bool | None = None,
+    armature: Mapping[str, float] | None = None,
     dtype: Any = None,
     formats: Sequence[RobotFormat] = ROBOT_FORMATS,
 ) -> Model:
@@ -54,6 +55,9 @@ def load(
     ground: height (m) of a horizontal plane "ground" that all shapes may touch.
     self_collision: whether shapes of links that are not parent and child may touch each other. By
         default not in a URDF, and as an MJCF file's masks say; False keeps those apart as well.
+    armature: by degree of freedom or pattern (kg m^2, kg): put in before the model is checked, so
+        that a link without inertia about its axis, which any torque would turn infinitely fast, is
+        one with a rotor.
     dtype: float type of the model; default: JAX's present one.
     formats: what is read; a user's own format is a `RobotFormat` put beside `ROBOT_FORMATS`.
 
@@ -70,7 +74,9 @@ def load(
     if hint is not None and path.suffix.lower() not in own and path.is_file():
         raise FileError(f"{path}: {hint.format(name=path.name, formats=names)}")
     root = parse(path)
-    options = ReadOptions(base, repair_inertia, package_dirs, ground, self_collision, dtype)
+    options = ReadOptions(
+        base, repair_inertia, package_dirs, ground, self_collision, armature, dtype
+    )
     for form in formats:
         if form.root == root.tag:
             _check(path, form, options)

@@ -30,6 +30,16 @@ __all__ = [
 ]
 
 
+def _difference(ours: Any, given: Any) -> str:
+    """Where two structures begin to differ; whole, those of a robot are long."""
+    a, b = str(ours), str(given)
+    at = next(
+        (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
+    near = slice(max(at - 60, 0), at + 60)
+    return f"... {a[near]} ..., got ... {b[near]} ..."
+
+
 class CompiledFunction:
     """A function on kernels. Use it in jit, grad, jvp, vmap like any other."""
 
@@ -42,7 +52,10 @@ class CompiledFunction:
     def _evaluate(self, *args: Any) -> Any:
         leaves, tree = jax.tree.flatten(args)
         if tree != self.tree:
-            raise KernelError(f"The kernel was compiled for arguments {self.tree}, got {tree}.")
+            raise KernelError(
+                "The kernel was compiled for arguments of another structure: "
+                f"{_difference(self.tree, tree)}."
+            )
         avals = self.function.in_avals
         leaves = [jnp.asarray(x, a.dtype) for x, a in zip(leaves, avals, strict=True)]
         return jax.tree.unflatten(self.function.out_tree, call(self.function, leaves))

@@ -7,6 +7,7 @@ model = builder.build()
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -15,27 +16,30 @@ import numpy as np
 
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks, pairs as touching
+from graftsim.model.drive_type import DriveType
+from graftsim.model.drives import DRIVES
 from graftsim.model.freeze import WORLD, Declared, Frozen, Link
 from graftsim.model.joint_type import JointType
 from graftsim.model.joints import JOINT_TYPES
 from graftsim.model.model import Model, World
 from graftsim.model.numbers import (
+    TENDON,
     ActuatorNumbers,
     LinkNumbers,
+    TendonNumbers,
     Vector,
     actuator_numbers,
     link_numbers,
+    tendon_numbers,
 )
 from graftsim.model.shape_type import ShapeType
 from graftsim.model.shapes import SHAPE_TYPES, shape_type
 from graftsim.precision import resolve_dtype
 
-ACTUATOR_KINDS = ("torque", "position", "velocity")
-
 
 @dataclass
 class Builder:
-    """Collects links, frames, shapes and actuators by name; `build` checks and freezes them."""
+    """Collects what a mechanism has, by name; `build` checks and freezes it."""
 
     name: str = "mechanism"
     gravity: Vector = (0.0, 0.0, -9.81)
@@ -166,33 +170,115 @@ class Builder:
         self._declared.excluded.append((a, b))
         return self
 
+    def tendon(
+        self, name: str, joints: Mapping[str, float], **numbers: Unpack[TendonNumbers]
+    ) -> Builder:
+        """A length that is a sum of coefficients times displacements of degrees of freedom.
+
+        joints: coefficients (1, m/rad) by label. `numbers` are `TendonNumbers`: what resists it.
+        Without any it resists nothing, and an actuator can act on it: a coupled transmission.
+        """
+        self._new(name, self._declared.tendons, "Tendon")
+        if not joints:
+            raise ModelError(f"Tendon '{name}' goes over no joint.")
+        for joint, c in joints.items():
+            checks.vector((c,), 1, f"Tendon '{name}': the coefficient of {joint}")
+        self._declared.tendons[name] = {"joints": dict(joints)} | tendon_numbers(name, numbers)
+        return self
+
+    def elastic(
+        self,
+        link: str,
+        *,
+        armature: float,
+        stiffness: float,
+        damping: float = 0.0,
+        backlash: float = 0.0,
+        rounding: float = TENDON["rounding"],
+    ) -> Builder:
+        """Put a rotor with a gear of some elasticity before the joint of a link.
+
+        The rotor is a degree of freedom of its own, `JOINT/rotor`, on which an actuator then acts;
+        its position, speed and armature (kg m^2, kg) are as seen behind the gear. The joint feels
+        `stiffness` (N m/rad, N/m) times the difference of both, less `backlash` (rad, m: from stop
+        to stop), and `damping` of it: `JOINT/gear`, a tendon. A rotor turns about the joint's axis
+        without a mass of its own (Spong 1987).
+
+        Raises ModelError: no such link, or its joint has more than one degree of freedom.
+        """
+        declared = self._declared.links.get(link)
+        if declared is None or declared.joint.nv != 1:
+            what = "no such link" if declared is None else "its joint is no hinge or slide"
+            raise ModelError(f"Elastic joint of link '{link}': {what}.")
+        joint, n = declared.joint_name, declared.numbers
+        place = {k: n[k] for k in ("origin", "rotation", "axis")}
+        rotor = f"{joint}/rotor"
+        self.link(rotor, declared.parent, declared.joint, armature=armature, **place)
+        return self.tendon(
+            f"{joint}/gear",
+            {rotor: 1.0, joint: -1.0},
+            stiffness=stiffness,
+            damping=damping,
+            slack=(-backlash / 2, backlash / 2),
+            rounding=rounding,
+        )
+
     def actuator(
-        self, name: str, joint: str, kind: str = "torque", **numbers: Unpack[ActuatorNumbers]
+        self,
+        name: str,
+        joint: str | None = None,
+        kind: str | DriveType = "torque",
+        *,
+        tendon: str | None = None,
+        inputs: Sequence[str] = (),
+        **numbers: Unpack[ActuatorNumbers],
     ) -> Builder:
         """Drive a degree of freedom (its label: the joint's name, `root.x` for joints with many).
 
-        torque: f = gain u. position: f = kp (u - gear q) - kd gear qd.
-        velocity: f = kd (u - gear qd).
-        The force is limited to `force_range`, and the joint feels gear f. `numbers` are
-        `ActuatorNumbers`.
+        A command is delayed, limited to control_range and lagged; the drive makes a force of it:
+        kind, by name, or a `DriveType`. With length = gear q and rate = gear qd,
+
+        torque: f = gain u. position: f = kp (u + zero - length) - kd rate. velocity:
+        f = kd (u - rate). pid: as position, and ki times the integral of the error. voltage:
+        f = k/R (u - k rate). voltage_servo: see `drives.VoltageServo`.
+
+        The force is limited to `force_range` and by the speed-torque line, and the joint feels
+        gear f. `tendon`, instead of a joint: length, rate and force are those of the tendon.
+        `inputs`: what the drive takes as further controls, `NAME.velocity`, `NAME.torque`,
+        `NAME.kp`. `numbers` are `ActuatorNumbers`.
         """
         self._new(name, self._declared.actuators, "Actuator")
-        if kind not in ACTUATOR_KINDS:
-            raise ModelError(f"Actuator '{name}': kind '{kind}'. {suggest(kind, ACTUATOR_KINDS)}")
-        own = {"joint": joint, "kind": kind}
-        self._declared.actuators[name] = own | actuator_numbers(name, numbers)
+        if isinstance(kind, str) and kind not in DRIVES:
+            raise ModelError(f"Actuator '{name}': kind '{kind}'. {suggest(kind, DRIVES)}")
+        if (joint is None) == (tendon is None):
+            raise ModelError(f"Actuator '{name}' acts on either a joint or a tendon.")
+        drive = DRIVES[kind] if isinstance(kind, str) else kind
+        for x in inputs:
+            if x not in drive.inputs:
+                known = suggest(x, drive.inputs)
+                raise ModelError(f"Actuator '{name}': a {drive.name} drive takes no '{x}'. {known}")
+        own = {"joint": joint, "tendon": tendon, "drive": drive, "inputs": tuple(inputs)}
+        self._declared.actuators[name] = own | actuator_numbers(name, drive, numbers)
         return self
 
-    def build(self, dtype: Any = None, *, self_collision: bool = False) -> Model:
+    def build(
+        self,
+        dtype: Any = None,
+        *,
+        self_collision: bool = False,
+        armature: Mapping[str, float] | None = None,
+    ) -> Model:
         """Freeze into a `Model` of the given float type (default: JAX's present one).
 
         `self_collision`: shapes of one mechanism may touch each other, but for parent and child.
+        `armature` (kg m^2, kg): by degree of freedom or pattern, instead of what was declared.
         Raises ModelError: no link, an end link that moves without mass or inertia, an actuator or
         frame on something unknown; PrecisionError: float64 asked for while JAX has it switched off.
         """
         if not self._declared.links:
             raise ModelError(f"Mechanism '{self.name}' has no link.")
         dtype = resolve_dtype(dtype)
+        self._declared.set_armature(armature or {})
         frozen = Frozen(self._declared, dtype)
         # Shapes before pairs: a link that a shape names wrongly is found there.
         geoms, gravity = frozen.geoms(), checks.vector(self.gravity, 3, "gravity")
@@ -203,6 +289,7 @@ class Builder:
             notes=(*self.notes, *skipped),
             link=frozen.links(),
             joint=frozen.joints(),
+            tendon=frozen.tendons(),
             actuator=frozen.actuators(),
             geom=geoms,
             pair=pairs,

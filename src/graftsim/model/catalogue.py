@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 
 from graftsim.errors import ModelError, suggest
+from graftsim.model.drive_type import OWN_NUMBERS
 from graftsim.model.model import Model
 from graftsim.model.pairs import contact_labels
 from graftsim.model.tree import Tree
@@ -44,14 +45,36 @@ PARAMETERS: dict[str, Parameter] = {
     "joint.upper": Parameter("dof", "rad | m", "upper limit of travel"),
     "joint.limit_stiffness": Parameter("dof", "N m/rad | N/m", "stiffness of the limits"),
     "joint.limit_damping": Parameter("dof", "s/rad | s/m", "dissipation of the limits"),
+    "joint.load_friction": Parameter("dof", "1", "friction per load of the gear"),
+    "joint.load_stribeck": Parameter("dof", "1", "breakaway friction per load, above it"),
+    "joint.load_asymmetry": Parameter("dof", "1", "share by which the motor's load counts more"),
+    "joint.load_quadratic": Parameter("dof", "1/(N m) | 1/N", "breakaway friction, load squared"),
+    "tendon.coefficient": Parameter("entry", "1", "length of the tendon per joint displacement"),
+    "tendon.stiffness": Parameter("tendon", "N m/rad | N/m", "spring outside the slack"),
+    "tendon.damping": Parameter("tendon", "N m s/rad | N s/m", "viscous damping"),
+    "tendon.slack_lower": Parameter("tendon", "rad | m", "lower end of the slack"),
+    "tendon.slack_upper": Parameter("tendon", "rad | m", "upper end of the slack"),
+    "tendon.rounding": Parameter("tendon", "rad | m", "over which the spring sets in"),
+    "tendon.friction": Parameter("tendon", "N m | N", "Coulomb friction"),
+    "tendon.friction_velocity": Parameter("tendon", "rad/s | m/s", "width of its sign change"),
     "actuator.gear": Parameter("actuator", "1", "joint force per actuator force"),
-    "actuator.gain": Parameter("actuator", "N m | N", "force per unit of control (torque kind)"),
-    "actuator.kp": Parameter("actuator", "N m/rad", "position gain (position kind)"),
-    "actuator.kd": Parameter("actuator", "N m s/rad", "velocity gain (servo kinds)"),
+    "actuator.gain": Parameter("actuator", "N m | N", "force per unit of control (torque)"),
+    "actuator.kp": Parameter("actuator", "N m/rad | N/m", "position gain (servos)"),
+    "actuator.kd": Parameter("actuator", "N m s/rad | N s/m", "velocity gain (servos)"),
+    "actuator.ki": Parameter("actuator", "N m/(rad s) | N/(m s)", "integral gain (pid)"),
+    "actuator.integral_limit": Parameter("actuator", "rad s | m s", "largest integral (pid)"),
+    "actuator.zero": Parameter("actuator", "rad | m", "what the servo's encoder reads too much"),
+    "actuator.motor_constant": Parameter("actuator", "N m/A | N/A", "motor constant (voltage)"),
+    "actuator.resistance": Parameter("actuator", "ohm", "resistance of the winding (voltage)"),
+    "actuator.supply": Parameter("actuator", "V", "voltage of the supply (voltage_servo)"),
+    "actuator.duty_limit": Parameter("actuator", "1", "largest duty (voltage_servo)"),
+    "actuator.delay": Parameter("actuator", "s", "from command to drive"),
     "actuator.control_lower": Parameter("actuator", "control", "lower limit of the control"),
     "actuator.control_upper": Parameter("actuator", "control", "upper limit of the control"),
     "actuator.force_lower": Parameter("actuator", "N m | N", "lower limit of the force"),
     "actuator.force_upper": Parameter("actuator", "N m | N", "upper limit of the force"),
+    "actuator.stall_force": Parameter("actuator", "N m | N", "largest force at rest"),
+    "actuator.no_load_speed": Parameter("actuator", "rad/s | m/s", "speed that leaves no force"),
     "actuator.time_constant": Parameter("actuator", "s", "first-order lag of the command"),
     "geom.size": Parameter("geom", "m", "size of the shape"),
     "geom.position": Parameter("geom", "m", "position of the shape in its link"),
@@ -70,15 +93,19 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 def labels(model: Model, rows: str) -> tuple[str, ...]:
-    """Names along an axis kind: link, joint, dof, coordinate, actuator, geom, pair, contact,
-    frame or axis."""
+    """Names along an axis kind: link, joint, dof, coordinate, tendon, entry, actuator, control,
+    geom, pair, contact, frame or axis."""
     t: Tree = model.tree
+    tendon = model.tendon
     return {
         "link": t.links,
         "joint": t.joints,
         "dof": t.dofs,
         "coordinate": t.coordinates,
+        "tendon": tendon.names,
+        "entry": tuple(f"{tendon.names[i]}/{t.dofs[d]}" for i, d in tendon.entries),
         "actuator": model.actuator.names,
+        "control": model.actuator.controls,
         "geom": model.geom.names,
         "frame": model.frame.names,
         "pair": model.pair.names,
@@ -90,16 +117,24 @@ def labels(model: Model, rows: str) -> tuple[str, ...]:
 def dofs_by_row(model: Model, rows: str) -> tuple[tuple[int, ...], ...]:
     """Degrees of freedom that each label of an axis kind belongs to; most kinds have none.
 
-    A link has those that move it, an actuator the one that it drives, a coordinate the one whose
-    displacement it is.
+    A link has those that move it, a tendon those that it goes over, an actuator those that it
+    drives, a coordinate the one whose displacement it is.
     """
     tree = model.tree
     if rows == "dof":
         return tuple((d,) for d in range(tree.nv))
     if rows == "link":
         return tuple(tuple(int(d) for d in own) for own in tree.v_index)
-    if rows == "actuator":
-        return tuple((int(d),) for d in model.actuator.dof)
+    over = tuple(
+        tuple(d for t, d in model.tendon.entries if t == k) for k in range(len(model.tendon.names))
+    )
+    if rows == "tendon":
+        return over
+    if rows in ("actuator", "control"):
+        a = model.actuator
+        own = [over[t] if t >= 0 else (d,) for d, t in zip(a.dof, a.tendon, strict=True)]
+        further = zip(own, a.inputs, strict=True) if rows == "control" else ()
+        return (*own, *(dofs for dofs, inputs in further for _ in inputs))
     if rows == "coordinate":
         return tuple(
             (int(own[k]),) if kind.one_by_one else ()
@@ -109,9 +144,22 @@ def dofs_by_row(model: Model, rows: str) -> tuple[tuple[int, ...], ...]:
     return ((),) * len(labels(model, rows))
 
 
+def acts_on(model: Model) -> tuple[str, ...]:
+    """Label of the degree of freedom that each actuator acts on; "" for one on a tendon."""
+    dofs = model.tree.dofs
+    return tuple(dofs[d] if d >= 0 else "" for d in model.actuator.dof)
+
+
+def parameter(name: str) -> Parameter | None:
+    """What `family.quantity` stands for, those of drives from outside the package included."""
+    number = OWN_NUMBERS.get(name.removeprefix("actuator."))
+    own = None if number is None else Parameter("actuator", number.unit, number.meaning)
+    return PARAMETERS.get(name, own)
+
+
 def leaf(model: Model, name: str) -> Any:
     """The array called `family.quantity`; raises ModelError with the nearest names."""
-    if name not in PARAMETERS:
+    if parameter(name) is None:
         raise ModelError(f"There is no parameter named '{name}'. {suggest(name, PARAMETERS)}")
     family, quantity = name.split(".")
     return getattr(getattr(model, family), quantity)
@@ -126,7 +174,8 @@ def with_leaf(model: Model, name: str, value: Any) -> Model:
 
 def row_unit(model: Model, name: str, row: int) -> str:
     """Unit of one row: the turning or the sliding form, as its joint has it; 1 for quaternions."""
-    info = PARAMETERS[name]
+    info = parameter(name)
+    assert info is not None
     forms = info.unit.split(" | ")
     if len(forms) == 1:
         return forms[0]
@@ -134,5 +183,6 @@ def row_unit(model: Model, name: str, row: int) -> str:
     if info.rows == "coordinate":
         unit = tree.coordinate_units[row]
     else:
-        unit = tree.dof_units[row if info.rows == "dof" else model.actuator.dof[row]]
+        moved = dofs_by_row(model, info.rows)[row]
+        unit = tree.dof_units[moved[0]] if moved else "rad"
     return {"rad": forms[0], "m": forms[1]}.get(unit, unit)

@@ -8,6 +8,7 @@ import numpy as np
 
 from graftsim.errors import ModelError
 from graftsim.model.tree import Tree
+from graftsim.selectors import row_name
 
 # A file written with six digits may miss the triangle inequality by rounding alone.
 TRIANGLE_TOLERANCE = 1e-5
@@ -79,8 +80,9 @@ def massless_ends(tree: Tree, mass: np.ndarray, armature: np.ndarray) -> None:
         if moves and light:
             raise ModelError(
                 f"Link '{tree.links[i]}' moves but neither it nor anything it carries has "
-                "mass. Give it a mass and an inertia, give its joint an armature, or make the "
-                "joint fixed."
+                "mass. Give it a mass and an inertia, give its joint an armature "
+                f"('{_armature(tree, i)}=0.01' after --set or --start, armature={{...}} in "
+                "Python), or make the joint fixed."
             )
 
 
@@ -119,8 +121,14 @@ def inertialess_ends(tree: Tree, numbers: list[dict[str, Any]]) -> None:
             raise ModelError(
                 f"Link '{tree.links[i]}' has mass but no inertia about its {kind.name} joint: "
                 "any torque would turn it infinitely fast. Give it an inertia, move its centre of "
-                "mass off the axis, or give its joint an armature."
+                f"mass off the axis, or give its joint an armature: '{_armature(tree, i)}=0.01' "
+                "after --set or --start, armature={...} in Python."
             )
+
+
+def _armature(tree: Tree, link: int) -> str:
+    """The selector of the armature of a link's joint, as it is typed."""
+    return row_name("joint.armature", tree.dofs[tree.v_index[link][0]])
 
 
 def _skew(v: np.ndarray) -> np.ndarray:

@@ -7,19 +7,31 @@ from typing import Any
 import jax
 import numpy as np
 
-from graftsim.model.model import Model
+from graftsim.model.model import Actuators, Model
+from graftsim.model.numbers import ACTUATOR, TENDON
 from graftsim.model.pairs import SURFACE
 
 PASSIVE = ("lower", "upper", "damping", "friction", "stiffness", "armature")
-DRIVE = ("gear", "gain", "kp", "kd", "control_lower", "control_upper", "force_lower", "force_upper")
+# Those without effect, at their defaults, are left out.
+DRIVE = (*ACTUATOR, "control_lower", "control_upper", "force_lower", "force_upper")
+ALWAYS = (
+    "gear",
+    "gain",
+    "kp",
+    "kd",
+    "control_lower",
+    "control_upper",
+    "force_lower",
+    "force_upper",
+)
 
 
 def describe_dict(model: Model) -> dict[str, Any]:
     """Everything of a model in lists and numbers that JSON can hold (no infinities: None).
 
     SI units, rad. Keys: name, counts, total_mass, gravity, links, joints (one row a degree of
-    freedom), actuators, shapes, pairs (of shapes that may touch), frames, notes (what was skipped
-    or assumed, and why).
+    freedom), tendons, actuators, shapes, pairs (of shapes that may touch), frames, notes (what was
+    skipped or assumed, and why).
     """
     # Rows are taken from NumPy arrays: each slice of a JAX array is a program to compile.
     model = jax.tree.map(np.asarray, model)
@@ -37,6 +49,7 @@ def describe_dict(model: Model) -> dict[str, Any]:
         "gravity": _plain(model.world.gravity),
         "links": _links(model),
         "joints": _joints(model),
+        "tendons": _tendons(model),
         "actuators": _actuators(model),
         "shapes": _shapes(model),
         "pairs": _pairs(model),
@@ -79,10 +92,37 @@ def _joints(model: Model) -> list[dict[str, Any]]:
 def _actuators(model: Model) -> list[dict[str, Any]]:
     a, dofs = model.actuator, model.tree.dofs
     return [
-        {"name": a.names[k], "kind": a.kinds[k], "dof": dofs[a.dof[k]]}
-        | {n: _plain(getattr(a, n)[k]) for n in DRIVE}
+        {
+            "name": a.names[k],
+            "kind": a.kinds[k],
+            **({"tendon": model.tendon.names[a.tendon[k]]} if a.dof[k] < 0 else {}),
+            "dof": dofs[a.dof[k]] if a.dof[k] >= 0 else None,
+        }
+        | {n: _plain(getattr(a, n)[k]) for n in DRIVE if n in ALWAYS or _unusual(a, n, k)}
         | {"time_constant": _plain(a.time_constant[k]) if a.lagged[k] else None}
-        for k in range(a.nu)
+        | ({"delay": _plain(a.delay[k])} if a.longest_delay[k] else {})
+        | ({"inputs": list(a.inputs[k])} if a.inputs[k] else {})
+        for k in range(len(a.names))
+    ]
+
+
+def _unusual(a: Actuators, name: str, k: int) -> bool:
+    return float(getattr(a, name)[k]) != ACTUATOR[name]
+
+
+def _tendons(model: Model) -> list[dict[str, Any]]:
+    t, dofs = model.tendon, model.tree.dofs
+    return [
+        {
+            "name": name,
+            "joints": {
+                dofs[d]: _plain(c)
+                for (i, d), c in zip(t.entries, np.asarray(t.coefficient), strict=True)
+                if i == k
+            },
+        }
+        | {n: _plain(getattr(t, n)[k]) for n in ("slack_lower", "slack_upper", *TENDON)}
+        for k, name in enumerate(t.names)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks, pairs as touching
 from graftsim.model.joint_type import JointType
-from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Pairs
+from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Pairs, Tendons
+from graftsim.model.numbers import LOAD_DEPENDENT
 from graftsim.model.tree import Tree
+from graftsim.selectors import Selector
 
 WORLD = "world"
 
@@ -29,11 +32,12 @@ class Link:
 
 @dataclass
 class Declared:
-    """Links, frames, shapes and actuators by name; surfaces of pairs; links kept apart."""
+    """Links, frames, shapes, tendons and actuators by name; surfaces of pairs; links kept apart."""
 
     links: dict[str, Link] = field(default_factory=dict)
     frames: dict[str, dict] = field(default_factory=dict)
     geoms: dict[str, dict] = field(default_factory=dict)
+    tendons: dict[str, dict] = field(default_factory=dict)
     actuators: dict[str, dict] = field(default_factory=dict)
     pairs: dict[tuple[str, str], dict] = field(default_factory=dict)
     excluded: list[tuple[str, str]] = field(default_factory=list)
@@ -42,6 +46,21 @@ class Declared:
     def index(self) -> dict[str, int]:
         """Number of each link; -1 for the world."""
         return {name: i for i, name in enumerate(self.links)} | {WORLD: -1}
+
+    def set_armature(self, given: Mapping[str, float]) -> None:
+        """Armature by degree of freedom or pattern; ModelError: one that selects nothing."""
+        places = [(x, k) for x in self.links.values() for k in range(x.joint.nv)]
+        dofs = [d for x in self.links.values() for d in x.joint.dof_labels(x.joint_name)]
+        for pattern, value in given.items():
+            selector = Selector("joint.armature", pattern)
+            rows = selector.rows(dofs)
+            if not rows:
+                raise ModelError(f"'{selector}' selects nothing. {selector.nearest(dofs)}")
+            if not 0 <= value < np.inf:
+                raise ModelError(f"{selector}={value}: it must be zero or positive, and finite.")
+            for link, k in (places[row] for row in rows):
+                link.numbers["armature"] = np.array(link.numbers["armature"], float)
+                link.numbers["armature"][k] = value
 
 
 class Frozen:
@@ -71,11 +90,13 @@ class Frozen:
 
     def joints(self) -> Joints:
         """Geometry of joints; passive properties of degrees of freedom, `rest` of coordinates."""
-        flat = [k for k in Joints.__dataclass_fields__ if k not in _JOINT]
+        fields = Joints.__dataclass_fields__.items()
+        flat = [k for k, f in fields if k not in _JOINT and not f.metadata.get("static")]
         numbers = [x.numbers for x in self.declared.links.values()]
         return Joints(
             **{k: self._of_links(k, n) for k, n in _JOINT.items()},
             **{k: self._column(np.concatenate([x[k] for x in numbers]).tolist(), -1) for k in flat},
+            load_dependent=any(np.any(x[k]) for x in numbers for k in LOAD_DEPENDENT),
         )
 
     def geoms(self) -> Geoms:
@@ -92,24 +113,65 @@ class Frozen:
         """Frames."""
         return Frames(**self._placed(self.declared.frames, "Frame"))
 
-    def actuators(self) -> Actuators:
-        """Actuators, each on a degree of freedom."""
-        dofs, items = self.tree.dofs, self.declared.actuators
-        for name, item in items.items():
-            if item["joint"] not in dofs:
-                known = suggest(item["joint"], dofs)
-                raise ModelError(
-                    f"Actuator '{name}': no degree of freedom named '{item['joint']}'. {known}"
-                )
-        fields = Actuators.__dataclass_fields__.items()
-        leaves = [k for k, f in fields if not f.metadata.get("static")]
-        return Actuators(
+    def tendons(self) -> Tendons:
+        """Tendons over degrees of freedom."""
+        dofs, items = self.tree.dofs, self.declared.tendons
+        entries, coefficients = [], []
+        for t, (name, item) in enumerate(items.items()):
+            for joint, c in item["joints"].items():
+                if joint not in dofs:
+                    known = suggest(joint, dofs)
+                    raise ModelError(
+                        f"Tendon '{name}': no degree of freedom named '{joint}'. {known}"
+                    )
+                entries.append((t, dofs.index(joint)))
+                coefficients.append(float(c))
+        fields = Tendons.__dataclass_fields__.items()
+        leaves = [k for k, f in fields if not f.metadata.get("static") and k != "coefficient"]
+        return Tendons(
             names=tuple(items),
-            kinds=tuple(x["kind"] for x in items.values()),
-            dof=tuple(dofs.index(x["joint"]) for x in items.values()),
-            lagged=tuple(x["lagged"] for x in items.values()),
+            entries=tuple(entries),
+            coefficient=self._column(coefficients, len(coefficients)),
             **{k: self._column([x[k] for x in items.values()], len(items)) for k in leaves},
         )
+
+    def actuators(self) -> Actuators:
+        """Actuators, each on a degree of freedom or a tendon."""
+        items = self.declared.actuators
+        targets = [self._target(name, item) for name, item in items.items()]
+        fields = Actuators.__dataclass_fields__.items()
+        leaves = [k for k, f in fields if not f.metadata.get("static") and k != "own"]
+        own = {k: n for x in items.values() for k, n in x["drive"].numbers.items()}
+        values = list(items.values())
+        return Actuators(
+            names=tuple(items),
+            drives=tuple(x["drive"] for x in values),
+            inputs=tuple(x["inputs"] for x in values),
+            dof=tuple(dof for dof, _ in targets),
+            tendon=tuple(tendon for _, tendon in targets),
+            lagged=tuple(x["lagged"] for x in values),
+            longest_delay=tuple(x["longest_delay"] for x in values),
+            speed_limited=tuple(x["speed_limited"] for x in values),
+            own={
+                k: self._column([x.get(k, n.default) for x in values], -1) for k, n in own.items()
+            },
+            **{k: self._column([x[k] for x in values], len(items)) for k in leaves},
+        )
+
+    def _target(self, name: str, item: dict[str, Any]) -> tuple[int, int]:
+        """Degree of freedom and tendon on which an actuator acts, -1 for the one that it is not."""
+        dofs, tendons = self.tree.dofs, tuple(self.declared.tendons)
+        if item["tendon"] is not None:
+            if item["tendon"] not in tendons:
+                known = suggest(item["tendon"], tendons)
+                raise ModelError(f"Actuator '{name}': no tendon named '{item['tendon']}'. {known}")
+            return -1, tendons.index(item["tendon"])
+        if item["joint"] not in dofs:
+            known = suggest(item["joint"], dofs)
+            raise ModelError(
+                f"Actuator '{name}': no degree of freedom named '{item['joint']}'. {known}"
+            )
+        return dofs.index(item["joint"]), -1
 
     def pairs(self, gravity: float, self_collision: bool) -> tuple[Pairs, list[str]]:
         """The pairs, and sentences on those that no function computes contact of."""

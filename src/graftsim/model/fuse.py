@@ -74,6 +74,7 @@ def fuse(model: Model) -> Model:
         notes=model.notes,
         link=_links(model, moving, place),
         joint=joint,
+        tendon=model.tendon,
         actuator=model.actuator,
         geom=_geoms(model, place),
         pair=model.pair,

@@ -6,9 +6,12 @@ A leaf is addressed by the project's one vocabulary, `family.quantity[selector]`
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from graftsim.model.drive_type import DriveType
 from graftsim.model.shape_type import ShapeType
 from graftsim.model.tree import Tree
 
@@ -22,7 +25,10 @@ class Links(eqx.Module):
 
 
 class Joints(eqx.Module):
-    """Geometry of each joint (one a link) and passive properties of each degree of freedom."""
+    """Geometry of each joint (one a link) and passive properties of each degree of freedom.
+
+    load_dependent: whether friction grows with the load, which costs a pass through the tree.
+    """
 
     origin: Float[Array, "nl 3"]
     rotation: Float[Array, "nl 4"]
@@ -39,34 +45,94 @@ class Joints(eqx.Module):
     upper: Float[Array, " nv"]
     limit_stiffness: Float[Array, " nv"]
     limit_damping: Float[Array, " nv"]
+    load_friction: Float[Array, " nv"]
+    load_stribeck: Float[Array, " nv"]
+    load_asymmetry: Float[Array, " nv"]
+    load_quadratic: Float[Array, " nv"]
+    load_dependent: bool = eqx.field(static=True, default=False)
 
 
 class Actuators(eqx.Module):
-    """Motors on degrees of freedom: force = gain u (torque), or a position or velocity servo."""
+    """Motors on degrees of freedom or tendons: what makes a force of a command (`DriveType`).
+
+    Static, of each: its drive; `inputs`, what it takes beside its command; `dof` or `tendon`, on
+    which it acts (-1: on the other); `lagged`; `longest_delay` (s, 0: without delay);
+    `speed_limited`, whether its force falls with speed.
+    """
 
     names: tuple[str, ...] = eqx.field(static=True)
-    kinds: tuple[str, ...] = eqx.field(static=True)
+    drives: tuple[DriveType, ...] = eqx.field(static=True)
+    inputs: tuple[tuple[str, ...], ...] = eqx.field(static=True)
     dof: tuple[int, ...] = eqx.field(static=True)
+    tendon: tuple[int, ...] = eqx.field(static=True)
     lagged: tuple[bool, ...] = eqx.field(static=True)
-    gear: Float[Array, " nu"]
-    gain: Float[Array, " nu"]
-    kp: Float[Array, " nu"]
-    kd: Float[Array, " nu"]
-    control_lower: Float[Array, " nu"]
-    control_upper: Float[Array, " nu"]
-    force_lower: Float[Array, " nu"]
-    force_upper: Float[Array, " nu"]
-    time_constant: Float[Array, " nu"]
+    longest_delay: tuple[float, ...] = eqx.field(static=True)
+    speed_limited: tuple[bool, ...] = eqx.field(static=True)
+    gear: Float[Array, " n"]
+    gain: Float[Array, " n"]
+    kp: Float[Array, " n"]
+    kd: Float[Array, " n"]
+    ki: Float[Array, " n"]
+    integral_limit: Float[Array, " n"]
+    zero: Float[Array, " n"]
+    motor_constant: Float[Array, " n"]
+    resistance: Float[Array, " n"]
+    supply: Float[Array, " n"]
+    duty_limit: Float[Array, " n"]
+    delay: Float[Array, " n"]
+    time_constant: Float[Array, " n"]
+    control_lower: Float[Array, " n"]
+    control_upper: Float[Array, " n"]
+    force_lower: Float[Array, " n"]
+    force_upper: Float[Array, " n"]
+    stall_force: Float[Array, " n"]
+    no_load_speed: Float[Array, " n"]
+    own: dict[str, Float[Array, " n"]] = eqx.field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        """A number of a drive from outside the package, by its name."""
+        if name != "own" and name in self.own:
+            return self.own[name]
+        raise AttributeError(f"actuators have no '{name}'")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Name of the drive of each."""
+        return tuple(d.name for d in self.drives)
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """Names of the controls: each actuator's own, then `name.input` of further inputs."""
+        further = zip(self.names, self.inputs, strict=True)
+        return self.names + tuple(f"{name}.{x}" for name, own in further for x in own)
 
     @property
     def nu(self) -> int:
         """Number of controls."""
-        return len(self.names)
+        return len(self.names) + sum(map(len, self.inputs))
 
     @property
     def na(self) -> int:
-        """Number of actuators with a lag, the length of `State.act`."""
-        return sum(self.lagged)
+        """Numbers that lags and drives remember, the length of `State.act`: lags come first."""
+        return sum(self.lagged) + sum(d.memory for d in self.drives)
+
+
+class Tendons(eqx.Module):
+    """Lengths l = sum of c q over some degrees of freedom, each with a spring, damper, friction.
+
+    entries: (tendon, degree of freedom) of each coefficient. The spring pulls outside the slack.
+    """
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    entries: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    coefficient: Float[Array, " ne"]
+    stiffness: Float[Array, " nt"]
+    damping: Float[Array, " nt"]
+    slack_lower: Float[Array, " nt"]
+    slack_upper: Float[Array, " nt"]
+    rounding: Float[Array, " nt"]
+    friction: Float[Array, " nt"]
+    friction_velocity: Float[Array, " nt"]
 
 
 class Geoms(eqx.Module):
@@ -126,6 +192,7 @@ class Model(eqx.Module):
     notes: tuple[str, ...] = eqx.field(static=True)
     link: Links
     joint: Joints
+    tendon: Tendons
     actuator: Actuators
     geom: Geoms
     pair: Pairs

@@ -9,6 +9,7 @@ import numpy as np
 
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks
+from graftsim.model.drive_type import DriveType
 from graftsim.model.joint_type import JointType
 
 Vector = Sequence[float] | np.ndarray
@@ -27,7 +28,8 @@ class LinkNumbers(TypedDict, total=False):
     armature (kg m^2, kg), damping (N m s/rad, N s/m), stiffness (N m/rad, N/m) towards rest (the
     joint's zero), friction and stribeck above it (N m, N) with stribeck_velocity and
     friction_velocity (rad/s, m/s), lower and upper limit (rad, m) with limit_stiffness (N m/rad,
-    N/m; 0: not enforced) and limit_damping (s/rad, s/m).
+    N/m; 0: not enforced) and limit_damping (s/rad, s/m), and load_friction (1), load_stribeck (1),
+    load_asymmetry (1), load_quadratic (1/(N m), 1/N) of `dynamics.friction`.
     """
 
     mass: float
@@ -45,22 +47,57 @@ class LinkNumbers(TypedDict, total=False):
     upper: float | Vector
     limit_stiffness: float | Vector
     limit_damping: float | Vector
+    load_friction: float | Vector
+    load_stribeck: float | Vector
+    load_asymmetry: float | Vector
+    load_quadratic: float | Vector
 
 
 class ActuatorNumbers(TypedDict, total=False):
-    """Of an actuator: gear (1), gain (N m, N), kp (N m/rad, N/m) and kd (N m s/rad, N s/m).
+    """Of an actuator, behind its gear where nothing else is said.
 
-    control_range and force_range: (low, high), without limits by default. time_constant (s): of a
-    first-order lag of the command, whose state is in `State.act`; None: no lag.
+    gear (1), gain (N m, N), kp (N m/rad, N/m; of `voltage_servo` duty/rad), kd, ki, zero (rad, m:
+    what the servo's encoder reads too much), integral_limit (rad s). motor_constant (N m/A),
+    resistance (ohm), supply (V), duty_limit (1). delay (s) of the command, up to longest_delay,
+    by default 20 ms or twice the delay; None for both: no delay. time_constant (s): of a
+    first-order lag of the command, whose state is in `State.act`; None: no lag. control_range and
+    force_range: (low, high), without limits by default. stall_force (N m, N) and no_load_speed
+    (rad/s, m/s): the force is at most stall_force (1 - speed/no_load_speed), and not below zero.
     """
 
     gear: float
     gain: float
     kp: float
     kd: float
+    ki: float
+    integral_limit: float
+    zero: float
+    motor_constant: float
+    resistance: float
+    supply: float
+    duty_limit: float
+    delay: float | None
+    longest_delay: float | None
+    time_constant: float | None
     control_range: tuple[float, float]
     force_range: tuple[float, float]
-    time_constant: float | None
+    stall_force: float
+    no_load_speed: float
+
+
+class TendonNumbers(TypedDict, total=False):
+    """Of a tendon: stiffness (N m/rad, N/m) outside its slack (lower, upper) (rad, m).
+
+    damping (N m s/rad, N s/m), friction (N m, N) with friction_velocity (rad/s, m/s); rounding
+    (rad, m): over which the spring sets in at the ends of the slack.
+    """
+
+    stiffness: float
+    damping: float
+    slack: tuple[float, float]
+    rounding: float
+    friction: float
+    friction_velocity: float
 
 
 _PER_DOF = {
@@ -75,22 +112,45 @@ _PER_DOF = {
     "upper": np.inf,
     "limit_stiffness": 0.0,
     "limit_damping": 0.0,
+    "load_friction": 0.0,
+    "load_stribeck": 0.0,
+    "load_asymmetry": 0.0,
+    "load_quadratic": 0.0,
 }
+# If one of these is not zero, friction is computed from the load.
+LOAD_DEPENDENT = ("load_friction", "load_stribeck", "load_quadratic")
 _OPEN = (-np.inf, np.inf)
-_ACTUATOR = {
+TENDON = {
+    "stiffness": 0.0,
+    "damping": 0.0,
+    "rounding": 1e-4,
+    "friction": 0.0,
+    "friction_velocity": FRICTION_VELOCITY,
+}
+# The longest delay that is provided for, if the user does not say.
+LONGEST_DELAY = 0.02
+# One number each.
+ACTUATOR = {
     "gear": 1.0,
     "gain": 1.0,
     "kp": 0.0,
     "kd": 0.0,
-    "control_range": _OPEN,
-    "force_range": _OPEN,
-    "time_constant": None,
+    "ki": 0.0,
+    "integral_limit": np.inf,
+    "zero": 0.0,
+    "motor_constant": 1.0,
+    "resistance": 1.0,
+    "supply": 1.0,
+    "duty_limit": 1.0,
+    "stall_force": np.inf,
+    "no_load_speed": np.inf,
 }
+_POSITIVE = ("integral_limit", "resistance", "duty_limit", "stall_force", "no_load_speed")
 
 
 def link_numbers(kind: JointType, where: str, given: LinkNumbers) -> dict[str, Any]:
     """All numbers of a link, as arrays of their shapes; raises ModelError for an impossible one."""
-    _check_names(where, given, LinkNumbers)
+    _check_names(where, given, LinkNumbers.__annotations__)
     rest = given.get("rest")
     numbers: dict[str, Any] = {
         "mass": float(given.get("mass", 0.0)),
@@ -106,27 +166,68 @@ def link_numbers(kind: JointType, where: str, given: LinkNumbers) -> dict[str, A
     return numbers
 
 
-def actuator_numbers(name: str, given: ActuatorNumbers) -> dict[str, Any]:
-    """All numbers of an actuator, ranges as their ends; raises ModelError for an empty range."""
+def actuator_numbers(name: str, drive: DriveType, given: ActuatorNumbers) -> dict[str, Any]:
+    """All numbers of an actuator, ranges as their ends; raises ModelError for an impossible one."""
     where = f"Actuator '{name}'"
-    _check_names(where, given, ActuatorNumbers)
-    numbers: dict[str, Any] = _ACTUATOR | given
+    own = {k: n.default for k, n in drive.numbers.items()}
+    _check_names(where, given, {*ActuatorNumbers.__annotations__, *own})
+    numbers: dict[str, Any] = {
+        k: _one(given.get(k, default), f"{where}: {k}") for k, default in (ACTUATOR | own).items()
+    }
+    for k, value in numbers.items():
+        if k in _POSITIVE and not value > 0:
+            raise ModelError(f"{where}: {k} must be positive: {value}")
+        if k not in _POSITIVE and not np.isfinite(value):
+            raise ModelError(f"{where}: {k} must be finite: {value}")
     for what in ("control", "force"):
-        low, high = numbers.pop(f"{what}_range")
+        low, high = given.get(f"{what}_range", (-np.inf, np.inf))
         if not low < high:
             raise ModelError(f"{where}: {what}_range {low, high} is empty.")
         numbers |= {f"{what}_lower": low, f"{what}_upper": high}
-    four = (numbers["gear"], numbers["gain"], numbers["kp"], numbers["kd"])
-    checks.vector(four, 4, f"{where}: gear, gain, kp, kd")
-    lag = numbers["time_constant"]
+    lag = given.get("time_constant")
     if lag is not None and not 0 < lag < np.inf:
         raise ModelError(f"{where}: time_constant must be positive: {lag}")
-    return numbers | {"lagged": lag is not None, "time_constant": 0.0 if lag is None else lag}
+    if (numbers["stall_force"] < np.inf) != (numbers["no_load_speed"] < np.inf):
+        raise ModelError(f"{where}: stall_force and no_load_speed belong together; give both.")
+    return (
+        numbers
+        | _delay(where, given.get("delay"), given.get("longest_delay"))
+        | {"lagged": lag is not None, "time_constant": 0.0 if lag is None else lag}
+        | {"speed_limited": numbers["stall_force"] < np.inf}
+    )
+
+
+def tendon_numbers(name: str, given: TendonNumbers) -> dict[str, Any]:
+    """All numbers of a tendon; raises ModelError for an impossible one."""
+    where = f"Tendon '{name}'"
+    _check_names(where, given, TendonNumbers.__annotations__)
+    numbers = {k: _one(given.get(k, default), f"{where}: {k}") for k, default in TENDON.items()}
+    for k, value in numbers.items():
+        if not 0 <= value < np.inf:
+            raise ModelError(f"{where}: {k} must be zero or positive, and finite: {value}")
+    low, high = given.get("slack", (0.0, 0.0))
+    if not -np.inf < low <= high < np.inf:
+        raise ModelError(f"{where}: slack {low, high} is not a range.")
+    return numbers | {"slack_lower": float(low), "slack_upper": float(high)}
+
+
+def _delay(where: str, delay: float | None, longest: float | None) -> dict[str, float]:
+    if delay is None and longest is None:
+        return {"delay": 0.0, "longest_delay": 0.0}
+    delay = 0.0 if delay is None else float(delay)
+    longest = max(LONGEST_DELAY, 2 * delay) if longest is None else float(longest)
+    if not 0 <= delay <= longest < np.inf or not longest > 0:
+        raise ModelError(f"{where}: a delay of {delay} s; it lies between 0 and {longest} s.")
+    return {"delay": delay, "longest_delay": longest}
+
+
+def _one(value: Any, what: str) -> float:
+    if np.ndim(value) or not np.isreal(value) or np.isnan(float(value)):
+        raise ModelError(f"{what} must be one number, got {value!r}.")
+    return float(value)
 
 
 def _check_names(where: str, given: Any, known: Any) -> None:
     for name in given:
-        if name not in known.__annotations__:
-            raise ModelError(
-                f"{where}: there is no number '{name}'. {suggest(name, known.__annotations__)}"
-            )
+        if name not in known:
+            raise ModelError(f"{where}: there is no number '{name}'. {suggest(name, known)}")

@@ -12,9 +12,11 @@ class State(eqx.Module):
     """Positions, velocities and actuator memory at one instant (leading batch axes allowed).
 
     `q` [nq]: joint positions (rad, m, unit quaternions w x y z); `qd` [nv]: joint velocities;
-    `act` [na]: filtered commands of the actuators that have a lag. `memory`: what grafts remember
-    of earlier steps, `impulse`: those of the contacts in the last step, from which the next search
-    sets out. (), the default of both, stands for a fresh start.
+    `act` [na]: filtered commands of the actuators that have a lag, then what drives remember.
+    `memory`: what grafts remember of earlier steps, `impulse`: those of the contacts in the last
+    step, from which the next search sets out, `held` [k, nd]: commands of the last k steps, newest
+    first, where they are delayed. (), the default of these, stands for a fresh start, for commands:
+    the first has been held for long.
     """
 
     q: Float[Array, "*t nq"]
@@ -22,3 +24,4 @@ class State(eqx.Module):
     act: Float[Array, "*t na"]
     memory: Any = ()
     impulse: Any = ()
+    held: Any = ()

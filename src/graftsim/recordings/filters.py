@@ -65,30 +65,37 @@ def filtered(time: Floats, values: Floats, method: Filter, derivative: int) -> F
     return _butterworth(time, values, method, derivative)
 
 
-def _local_polynomial(
-    time: Floats, values: Floats, method: SavitzkyGolay, derivative: int
-) -> Floats | None:
+def local_fits(time: Floats, values: Floats, at: Floats, method: SavitzkyGolay) -> Floats | None:
+    """Polynomials through the samples within half a window of each instant `at` [m].
+
+    time: [n] s, increasing, without gaps; values: [n, d]. Where samples are sparse (an end, a lost
+    sample) as many neighbours are taken as are needed.
+
+    Returns: coefficients [m, order + 1, d] of powers of seconds from the instant: value, rate, half
+    the second derivative ...; None for too few samples.
+
+    Raises: LogError when the window holds too few samples.
+    """
     n, terms = len(time), method.order + 1
     if n < terms:
         return None
     half = method.window_s / 2
     # A hair wider, so that rounding does not decide whether the outermost samples count.
     reach = half * (1 + 1e-9)
-    first = np.searchsorted(time, time - reach)
-    last = np.searchsorted(time, time + reach, side="right")
+    first = np.searchsorted(time, at - reach)
+    last = np.searchsorted(time, at + reach, side="right")
     if np.median(last - first) < min(terms + 1, n):
         raise LogError(
             f"{method}: the window holds {int(np.median(last - first))} samples at a rate of "
             f"{1 / np.median(np.diff(time)):.4g} Hz; a polynomial of order {method.order} needs "
             f"{terms + 1}. Use a longer window or a lower order."
         )
-    # Where samples are sparse (an end, a lost sample) widen to as many neighbours as are needed.
     first = np.clip(np.minimum(first, last - terms - 1), 0, max(n - terms - 1, 0))
     last = np.clip(np.maximum(last, first + terms + 1), 0, n)
-    result = np.empty_like(values)
-    for start in range(0, n, _CHUNK):
+    result = np.empty((len(at), terms, values.shape[1]))
+    for start in range(0, len(at), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        centre, lo, hi = time[rows], first[rows], last[rows]
+        centre, lo, hi = at[rows], first[rows], last[rows]
         k = lo[:, None] + np.arange((hi - lo).max())
         weight = (k < hi[:, None]).astype(float)
         k = np.minimum(k, n - 1)
@@ -96,11 +103,20 @@ def _local_polynomial(
         s = (time[k] - centre[:, None]) / half
         basis = s[..., None] ** np.arange(terms) * weight[..., None]
         moments = np.einsum("nki,nkj->nij", basis, basis)
-        # Relative to the centre sample, so that a large constant costs no digits.
-        local = values[k] - values[rows][:, None, :]
+        # Relative to a sample nearby, so that a large constant costs no digits.
+        near = values[np.minimum(np.searchsorted(time, centre), n - 1)]
+        local = values[k] - near[:, None, :]
         fit = np.linalg.solve(moments, np.einsum("nki,nkd->nid", basis, local))
-        result[rows] = fit[:, 1] / half if derivative else fit[:, 0] + values[rows]
+        fit[:, 0] += near
+        result[rows] = fit / half ** np.arange(terms)[:, None]
     return result
+
+
+def _local_polynomial(
+    time: Floats, values: Floats, method: SavitzkyGolay, derivative: int
+) -> Floats | None:
+    fits = local_fits(time, values, time, method)
+    return None if fits is None else fits[:, derivative]
 
 
 def _butterworth(

@@ -35,6 +35,7 @@ class CertaintySection(Section):
         drawable = 1 < len(names) <= figures.LABELLED and matrix.shape == (len(names), len(names))
         return {
             "lack": result.lack,
+            "forces": result.forces.text if result.forces else "",
             "channels": channels(result.lack) if result.lack else [],
             "method": result.settings.get("covariance", ""),
             "heldout": held_out(result.errors),

@@ -16,6 +16,7 @@ from graftsim.report.errors import ErrorsSection
 from graftsim.report.grafts import GraftsSection
 from graftsim.report.numbers import duration, times
 from graftsim.report.parameters import ParametersSection
+from graftsim.report.recordings import RecordingsSection
 from graftsim.report.replay import ReplaySection
 from graftsim.report.run import RunSection
 from graftsim.report.section import HERE, Extras, Section, Subject
@@ -29,6 +30,7 @@ SECTIONS: tuple[Section, ...] = (
     ParametersSection(),
     ErrorsSection(),
     SignalsSection(),
+    RecordingsSection(),
     ConvergenceSection(),
     CertaintySection(),
     ReplaySection(),

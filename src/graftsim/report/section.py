@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from graftsim.check import Finding
 from graftsim.identify.discover.findings import Discovery
 from graftsim.identify.results.result import Result
 from graftsim.viewer.libraries import template
@@ -23,7 +24,9 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Extras:
-    """What stands on the page beside the result: the replay, and news of the other files."""
+    """What stands on the page beside the result: the replay, news of the other files, and what a
+    check found in the recordings (None: there was no check).
+    """
 
     replay: ReplayPage | None = None
     replay_note: str = ""
@@ -31,6 +34,7 @@ class Extras:
     robot_note: str = ""
     not_expressed: tuple[str, ...] = ()
     weights: bool = False
+    findings: tuple[Finding, ...] | None = None
 
 
 def _now() -> str:

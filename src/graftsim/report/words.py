@@ -59,6 +59,11 @@ def headline(result: Result) -> Headline:
         )
     else:
         title, mood = "No error could be computed", "bad"
+    forces = result.forces
+    if forces is not None and forces.leads:
+        sentences.insert(0, forces.text)
+        # What is known only up to a factor is no good news, however small the error.
+        mood = "flat" if forces.unknown and mood == "good" else mood
     known = _knowledge(result.parameters)
     if known:
         sentences.append(known)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graftsim.check import Finding
 from graftsim.errors import GraftsimError
 from graftsim.identify.discover.findings import Discovery
 from graftsim.identify.results.result import Result
@@ -25,13 +27,14 @@ def write_report(
     folder: str | Path,
     *,
     sections: tuple[Section, ...] = SECTIONS,
+    findings: Sequence[Finding] | None = None,
 ) -> Path:
     """Write `report.html`, `fit.json` and `robot.xml` into a folder; returns the page's path.
 
     outcome: what `fit` or `discover` returned; a discovery goes to the top of the page, grafts to
     `grafts.safetensors`. The page holds all it shows and asks no network for anything. Each file is
     put in place whole. Without viser the 3-D replay is left out, and the page says so. sections: of
-    the page, in order.
+    the page, in order. findings: what `check` found in the recordings, for the page and fit.json.
 
     Raises GraftsimError: as `check_report`. What cannot be expressed or drawn beside the numbers (a
     robot file, the replay) is left out, and the page says why.
@@ -41,7 +44,7 @@ def write_report(
     check_report(folder)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(outcome.as_json(), indent=2, allow_nan=False) + "\n"
+    text = json.dumps(facts(outcome, findings), indent=2, allow_nan=False) + "\n"
     write_atomically(folder / "fit.json", text)
     weights = _write_grafts(result, folder / "grafts.safetensors")
     lost, robot_note = _write_robot(result, folder / "robot.xml")
@@ -53,8 +56,15 @@ def write_report(
         robot_note=robot_note,
         not_expressed=tuple(lost),
         weights=weights,
+        findings=None if findings is None else tuple(findings),
     )
     return write_atomically(folder / "report.html", render(result, extras, discovery, sections))
+
+
+def facts(outcome: Result | Discovery, findings: Sequence[Finding] | None = None) -> dict[str, Any]:
+    """What `fit.json` holds: the outcome, and the findings of a check of the recordings if any."""
+    found = {} if findings is None else {"findings": [f.as_json() for f in findings]}
+    return outcome.as_json() | found
 
 
 def check_report(folder: str | Path) -> None:

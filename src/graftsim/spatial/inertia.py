@@ -56,6 +56,15 @@ def from_spatial(
     return mass, com, six(I[..., :3, :3] - mass[..., None, None] * (C @ jnp.swapaxes(C, -1, -2)))
 
 
+def spatial_of_moments(ten: Float[Array, "*b 10"]) -> Float[Array, "*b 6 6"]:
+    """Spatial inertia about the link's origin of the ten numbers in which it is linear: mass (kg),
+    mass times centre of mass (kg m), (xx, yy, zz, xy, xz, yz) about the link's origin (kg m^2).
+    """
+    low, M = skew(ten[..., 1:4]), ten[..., 0, None, None] * jnp.eye(3, dtype=ten.dtype)
+    upper = jnp.concatenate([symmetric(ten[..., 4:]), low], -1)
+    return jnp.concatenate([upper, jnp.concatenate([-low, M], -1)], axis=-2)
+
+
 def log_cholesky(
     mass: Float[Array, "*b"], com: Float[Array, "*b 3"], inertia: Six
 ) -> Float[Array, "*b 10"]:

@@ -220,7 +220,7 @@ def test_commands_for_nobody():
     model = machines.arm()
     for name, part in (
         ("control[moter]", "no actuator of that name. Nearest: motor"),
-        ("joint.tau[elbow]", "no torque actuator acts on 'elbow'"),
+        ("joint.tau[elbow]", "there is no joint 'elbow'. Available: hinge"),
     ):
         channel = Channel(name, time, time, "N m")
         with pytest.raises(ProblemError) as error:

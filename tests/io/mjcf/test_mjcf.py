@@ -206,8 +206,11 @@ REFUSED = {
         "equality constraint 'e'",
     ),
     "tendon": (
-        {"rest": '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'},
-        "tendon 't'",
+        {
+            "rest": '<tendon><fixed name="t" range="0 1"><joint joint="j" coef="1"/></fixed>'
+            "</tendon>"
+        },
+        "tendon 't': a limit of its length",
     ),
     "gravcomp": (
         {"body": '<body name="a" gravcomp="1"><joint/><geom size=".1"/></body>'},

@@ -11,12 +11,14 @@ import numpy as np
 from graftsim.errors import GraftsimError, ProblemError, suggest
 from graftsim.identify.evidence.bootstrap import Bootstrap, Resampled, bootstrap
 from graftsim.identify.evidence.profile_likelihood import Profile, profile
+from graftsim.identify.evidence.withheld import conditional, withheld
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results import information
 from graftsim.identify.results.between_recordings import Spread, between_recordings
+from graftsim.identify.results.common_factor import CommonFactor, common_factor
 from graftsim.identify.results.linearisation import Linearisation
-from graftsim.identify.results.result import ParameterRow, WeakDirection
+from graftsim.identify.results.result import ParameterRow, WeakDirection, Withheld
 from graftsim.identify.results.verdicts import parameter_rows
 from graftsim.identify.runs.failures import WindowSubset
 from graftsim.identify.words import UNCERTAIN
@@ -38,7 +40,9 @@ class Certainty(NamedTuple):
     spread: Spread | None
     resampled: Resampled | None
     profiles: tuple[Profile, ...]
+    forces: CommonFactor | None = None
     failed: tuple[str, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
 
 
 def certainty(
@@ -48,8 +52,12 @@ def certainty(
     resample: Bootstrap | None = None,
     profiled: Sequence[str] = (),
     pool: Pool | None = None,
+    *,
+    doubt: bool = True,
 ) -> Certainty:
     """What the windows say about theta at the end of a fit; replicas run on a pool.
+
+    doubt: try the numbers of actuators that were not free.
 
     A bootstrap or a profile that fails is a sentence in `failed`: the fit before it took longer.
     """
@@ -87,7 +95,19 @@ def certainty(
             profiles.append(profile(problem, compiled, point, info.covariance, i, widened))
         except FAILURES as error:
             failed.append(f"The profile of {p.names[i]} failed: {error}")
-    return Certainty(info, rows, weak, spread, resampled, tuple(profiles), tuple(failed))
+    tried = withheld(problem, part, point, info) if doubt else ()
+    forces = common_factor(problem, at, held, info.variance_ratio)
+    return Certainty(
+        info,
+        conditional(rows, tried),
+        weak,
+        spread,
+        resampled,
+        tuple(profiles),
+        forces,
+        tuple(failed),
+        tried,
+    )
 
 
 def check_names(problem: Problem, names: Sequence[str], what: str = "profile") -> None:

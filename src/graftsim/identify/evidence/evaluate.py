@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from graftsim.engine.backend import common_patterns
 from graftsim.errors import ModelError
 from graftsim.identify import words
 from graftsim.identify.evidence.certainty import Certainty
+from graftsim.identify.evidence.half_steps import half_steps
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.parameters import SimulatorAndSensors
 from graftsim.identify.problem.problem import Problem
@@ -140,11 +140,8 @@ def _step_error(
         return 0.0
     data, steps = runner.data, runner.data.controls.shape[1]
     middle = float(simulator.dt) * (steps // 2)
-    held_twice = jnp.repeat(data.controls, 2, axis=1)[:, :steps]
-    finer = replace(simulator, dt=simulator.dt / 2)
-    fine = runner.run(
-        SimulatorAndSensors(finer, fitted.sensors), local, data._replace(controls=held_twice)
-    )
+    finer, halved = half_steps(simulator, data)
+    fine = runner.run(SimulatorAndSensors(finer, fitted.sensors), local, halved)
     changes = [
         ((b - a) * np.asarray(weight))[np.asarray(time) <= middle]
         for a, b, weight, time in zip(after.error, fine.error, data.weight, data.time, strict=True)
@@ -264,6 +261,7 @@ def _join(a: Windows, b: Windows) -> Windows:
         a.recording + b.recording,
         np.concatenate([a.start, b.start]),
         np.concatenate([a.controls, b.controls]),
+        np.concatenate([a.before, b.before]),
         np.concatenate([a.q0, b.q0]),
         np.concatenate([a.qd0, b.qd0]),
         both(a.time, b.time),
@@ -345,6 +343,7 @@ def warnings(
     law = problem.setup.simulator.contact
     if judged.step_error > STEP_ERROR:
         said.append(words.coarse_step(judged.step_error, law is not None and law.impulsive))
+    said += _conditions(known)
     said += _impossible(fitted)
     for row in rows:
         if row.status == Status.ON_BOUND:
@@ -372,6 +371,20 @@ def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
         for row, p, differ in zip(free, spread.p, disagree(spread), strict=True)
         if differ
     ]
+
+
+def _conditions(known: Certainty) -> list[str]:
+    """Of each withheld quantity, which parameters depend on it."""
+    by_name = {w.name: w for w in known.withheld}
+    touched: dict[str, list[str]] = {}
+    for row in known.rows:
+        if row.trades_with:
+            touched.setdefault(row.trades_with.split("[")[0], []).append(row.name)
+    said = []
+    for quantity, names in touched.items():
+        own = {r.trades_with for r in known.rows if r.name in names}
+        said.append(words.conditional(names, quantity, [by_name[name] for name in sorted(own)]))
+    return said
 
 
 def _impossible(model: Model) -> list[str]:

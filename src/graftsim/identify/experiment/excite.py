@@ -200,6 +200,7 @@ class _Planner:
 
         data = WindowData(
             controls=jnp.asarray(cut(u), dtype),
+            before=self._before(cut(u)),
             q0=jnp.asarray(cut(q)[:, 0], dtype),
             qd0=jnp.asarray(cut(qd)[:, 0], dtype),
             time=tuple(map(again, old.time)),
@@ -214,6 +215,11 @@ class _Planner:
         B = np.swapaxes(J, 1, 2) @ L
         S = np.swapaxes(J, 1, 2) @ J - B @ inverse(C) @ np.swapaxes(B, 1, 2)
         return S.reshape(n, W, *S.shape[1:]).sum(1), share
+
+    def _before(self, u: np.ndarray) -> Any:
+        """Commands before each window: its first."""
+        back = self.simulator.back
+        return jnp.asarray(np.repeat(u[:, :1], back, 1), self.simulator.dt.dtype) if back else ()
 
     def cost(self, motions: Motions, x: np.ndarray, prior: np.ndarray) -> np.ndarray:
         """-log det of the information [n], dearer where more force is asked for than there is."""

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.dynamics.actuation.drive import by_drive, drive_signal
 from graftsim.dynamics.mechanism import prepare
 from graftsim.dynamics.passive import passive_forces
 from graftsim.dynamics.rnea import inverse_dynamics
@@ -95,8 +96,10 @@ def _check(model: Model) -> None:
             f"Nothing drives {', '.join(alone)}: excite plans motions in which every joint has an "
             "actuator."
         )
-    if len(driven) < model.actuator.nu:
+    if len(driven) < len(model.actuator.names):
         raise ProblemError("Two actuators drive one joint: excite cannot share a force among them.")
+    if model.tendon.names or any(model.actuator.inputs):
+        raise ProblemError("excite knows no tendons, and no further inputs of actuators.")
 
 
 def _room(
@@ -133,10 +136,9 @@ def _commands(model: Model, q: Any, qd: Any, qdd: Any) -> tuple[Any, Any]:
     tau = inverse_dynamics(m, q, qd, qdd) - passive_forces(m, q, qd)
     dof = np.array(a.dof)
     force = tau[dof] / a.gear
-    kinds = np.array(a.kinds)
-    position = a.gear * q[dof] + (force + a.kd * a.gear * qd[dof]) / jnp.where(a.kp > 0, a.kp, 1.0)
-    rate = a.gear * qd[dof] + force / jnp.where(a.kd > 0, a.kd, 1.0)
-    u = jnp.where(kinds == "position", position, jnp.where(kinds == "torque", force / a.gain, rate))
+    nothing = jnp.zeros(a.nu), jnp.zeros(a.na)
+    at = drive_signal(a, *nothing, a.gear * q[dof], a.gear * qd[dof])
+    u = by_drive(a, lambda drive, at, own: drive.command(force[own], at), at)
 
     def share(x: Any, low: Any, high: Any) -> Any:
         return jnp.maximum(

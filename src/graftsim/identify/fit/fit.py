@@ -123,7 +123,9 @@ def _carry_out(
         if state.stage + 1 < len(plan.stages):
             state = state.advanced()
     assert state.part is not None
-    known = certainty(problem, state.part, state.point, plan.bootstrap, plan.profiles, pool)
+    known = certainty(
+        problem, state.part, state.point, plan.bootstrap, plan.profiles, pool, doubt=plan.doubt
+    )
     return _assembled(problem, plan, state, known, journal)
 
 
@@ -209,7 +211,9 @@ def _assembled(
         weak=known.weak,
         warnings=(*part.words(), *tally.words(), *warnings),
         lack=info.lack,
+        forces=known.forces,
         profiles=known.profiles,
+        withheld=known.withheld,
         replicas=drawn.theta[:, physical] if drawn else np.zeros((0, len(physical))),
         start=problem.setup.simulator,
         simulator=fitted.simulator,

@@ -35,7 +35,9 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """Stages and methods of a fit. zero: [p] which weights of grafts stay zero."""
+    """Stages and methods of a fit. zero: [p] which weights of grafts stay zero; doubt: whether
+    numbers of actuators that are not free are tried at the end.
+    """
 
     stages: tuple[Stage, ...]
     solver: LocalSolver
@@ -44,6 +46,7 @@ class Plan:
     zero: np.ndarray | None = None
     bootstrap: Bootstrap | None = None
     profiles: tuple[str, ...] = ()
+    doubt: bool = True
 
     @classmethod
     def of(
@@ -82,7 +85,7 @@ class Plan:
     ) -> Plan:
         """From a good point already: all unknowns together, and the last horizon at once."""
         stages = (Stage(problem.horizons[-1], physics=False),)
-        return cls(stages, choose_solver(local, problem), zero=zero)
+        return cls(stages, choose_solver(local, problem), zero=zero, doubt=False)
 
     def with_search(self, search: GlobalSearch) -> Plan:
         """The same after a search, which takes the place of the growing horizons: a long horizon

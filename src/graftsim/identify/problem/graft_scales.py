@@ -10,14 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.dynamics import bias_forces
-from graftsim.dynamics.actuation import settled_act
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.simulator import Simulator, Trajectory
 from graftsim.graft.bound import BoundGraft, BoundGrafts
 from graftsim.graft.wiring import Target
+from graftsim.identify.problem.residuals import started
 from graftsim.identify.problem.windows import Windows
 from graftsim.model.fuse import fuse
-from graftsim.model.state import State
 
 # So many windows are looked at.
 WINDOWS = 64
@@ -54,13 +53,15 @@ def follow(
     """Roll-outs along an even selection of windows, from their measured states, stacked."""
     chosen = np.unique(np.linspace(0, len(windows) - 1, min(len(windows), limit)).astype(int))
     dtype = simulator.dt.dtype
-    arrays = (jnp.asarray(x[chosen], dtype) for x in (windows.q0, windows.qd0, windows.controls))
+    given = windows.only(chosen)
+    q0, qd0, controls = (jnp.asarray(x, dtype) for x in (given.q0, given.qd0, given.controls))
+    before = jnp.asarray(given.before, dtype) if given.before.shape[1] else ()
 
-    def one(q0: Any, qd0: Any, controls: Any) -> Trajectory:
-        act = settled_act(simulator.model.actuator, controls[0])
-        return simulator.rollout(State(q=q0, qd=qd0, act=act), controls, record=record)
+    def one(q0: Any, qd0: Any, controls: Any, before: Any) -> Trajectory:
+        state = started(simulator, q0, qd0, controls[0], before)
+        return simulator.rollout(state, controls, record=record)
 
-    return jax.vmap(one)(*arrays)
+    return jax.vmap(one)(q0, qd0, controls, before)
 
 
 def _settled(graft: BoundGraft) -> bool:

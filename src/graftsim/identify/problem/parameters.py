@@ -22,7 +22,7 @@ from graftsim.graft.bound import BoundGrafts
 from graftsim.identify.problem import inertial_parameters
 from graftsim.identify.problem.domains import Domain, Prior, Unbounded
 from graftsim.identify.sensors.sensors import Sensors
-from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit, with_leaf
+from graftsim.model.catalogue import PARAMETERS, labels, leaf, parameter, row_unit, with_leaf
 from graftsim.selectors import Selector, row_name, with_row
 from graftsim.spatial.components import INERTIA, ROTATION, VECTOR
 
@@ -244,11 +244,12 @@ def _leaf(
         "simulator.dt",
         *(f"sensor.{k}" for k in SENSOR_NUMBERS),
     ]
-    if selector.name not in PARAMETERS:
+    info = parameter(selector.name)
+    if info is None:
         raise ProblemError(
             f"There is no parameter '{selector.name}'. {suggest(selector.name, known)}"
         )
-    info, array = PARAMETERS[selector.name], np.asarray(leaf(model, selector.name))
+    array = np.asarray(leaf(model, selector.name))
     names = labels(model, info.rows)
     rows = selector.rows(names)
     if not rows:
@@ -340,6 +341,17 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "joint.stribeck",
         "joint.limit_stiffness",
         "joint.limit_damping",
+        "joint.load_friction",
+        "joint.load_stribeck",
+        "joint.load_quadratic",
+        "tendon.stiffness",
+        "tendon.damping",
+        "tendon.friction",
+        "actuator.kp",
+        "actuator.kd",
+        "actuator.ki",
+        "actuator.motor_constant",
+        "actuator.supply",
         "pair.friction",
         "pair.stribeck",
         "pair.dissipation",
@@ -357,12 +369,23 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "joint.friction_velocity",
         "pair.friction_velocity",
         "pair.stiffness",
+        "tendon.rounding",
+        "tendon.friction_velocity",
+        "actuator.resistance",
+        "actuator.duty_limit",
+        "actuator.integral_limit",
+        "actuator.stall_force",
+        "actuator.no_load_speed",
         "actuator.time_constant",
         "simulator.dt",
     )
 }
 # At most 1: a bounce is no higher than the fall.
+# Beyond, the motor's load or the other would count with the wrong sign.
+DEFAULT_DOMAINS["joint.load_asymmetry"] = Domain(lower=-1.0, upper=1.0)
 DEFAULT_DOMAINS["pair.restitution"] = Domain(lower=0.0, upper=1.0)
+# The upper bound says how many commands a state remembers.
+DEFAULT_DOMAINS["actuator.delay"] = Domain(lower=0.0, upper=0.03)
 
 
 def default_domain(text: str) -> Domain:

@@ -23,6 +23,7 @@ from graftsim.identify.problem.parameters import (
     SimulatorAndSensors,
     default_domain,
 )
+from graftsim.identify.problem.parts import with_parts
 from graftsim.identify.problem.residuals import residual_width
 from graftsim.identify.problem.whiteness import Layout, layout_of
 from graftsim.identify.problem.windows import (
@@ -98,13 +99,16 @@ class Problem:
         object.__setattr__(self, "noise", noise)
         if not self.given:
             raise ProblemError("There is no recording to fit.")
+        if not isinstance(self.free, Mapping):
+            domains = {text: default_domain(text) for text in self.free or ()}
+            object.__setattr__(self, "free", domains)
+        assert isinstance(self.free, Mapping)
+        channels = {name for r in self.given for name in r.names}
+        object.__setattr__(self, "simulator", with_parts(self.simulator, channels, self.free))
         _ = self.criterion, self.horizons, self.heldout
         self._check_noise()
         self._check_initial_states()
         self._check_windows()
-        if not isinstance(self.free, Mapping):
-            domains = {text: default_domain(text) for text in self.free or ()}
-            object.__setattr__(self, "free", domains)
         _ = self.parameters
 
     def prepare(self) -> Problem:
@@ -286,6 +290,7 @@ class Problem:
             initial=self.initial if callable(self.initial) else None,
             limit=self.max_windows,
             once=self.free_states,
+            back=self.simulator.back,
         )
         return cut(self.simulator.model, self._sensors, recordings, how)
 

@@ -14,10 +14,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim import kernels
-from graftsim.dynamics.actuation import settled_act
+from graftsim.dynamics.actuation import delayed_controls, settled_act
 from graftsim.dynamics.mechanism import prepare
 from graftsim.engine.integrators import move
-from graftsim.engine.simulator import Trajectory, scan_steps
+from graftsim.engine.simulator import Simulator, Trajectory, scan_steps
 from graftsim.errors import GraftsimWarning, KernelError
 from graftsim.identify.problem.loss import Loss
 from graftsim.identify.problem.parameters import Parameters, SimulatorAndSensors
@@ -28,9 +28,13 @@ from graftsim.model.state import State
 
 
 class WindowData(NamedTuple):
-    """Windows as arrays, the leading axis the window: what the compiled functions take."""
+    """Windows as arrays, the leading axis the window: what the compiled functions take.
+
+    before: commands of earlier steps; () where none are delayed.
+    """
 
     controls: Any
+    before: Any
     q0: Any
     qd0: Any
     time: tuple[Any, ...]
@@ -46,6 +50,7 @@ def as_data(windows: Windows, sigma: Sequence[np.ndarray], dtype: Any) -> Window
 
     return WindowData(
         controls=array(windows.controls),
+        before=array(windows.before) if windows.before.shape[1] else (),
         q0=array(windows.q0),
         qd0=array(windows.qd0),
         time=tuple(array(t) for t in windows.time),
@@ -68,14 +73,20 @@ def simulate(
     `kernel` writes the program as kernels want it, here and below: loops that keep little.
     """
     simulator = setup.simulator
-    tree, actuator = simulator.model.tree, simulator.model.actuator
+    tree = simulator.model.tree
     q0, qd0 = window.q0, window.qd0
     if local.shape[0]:
         q0 = move(fuse(simulator.model).tree, q0, local[: tree.nv], jnp.ones((), q0.dtype))
         qd0 = qd0 + local[tree.nv :]
-    # Lagged actuators start settled on the first command.
-    state = State(q=q0, qd=qd0, act=settled_act(actuator, window.controls[0]))
+    state = started(simulator, q0, qd0, window.controls[0], window.before)
     return scan_steps(simulator, state, window.controls, setup.sensors.needs, checkpoint=kernel)
+
+
+def started(simulator: Simulator, q0: Any, qd0: Any, u: Any, before: Any) -> State:
+    """State at a window's start: lags settled on the first command u, earlier ones remembered."""
+    actuator = simulator.model.actuator
+    held = () if isinstance(before, tuple) else before[:, delayed_controls(actuator)]
+    return State(q=q0, qd=qd0, act=settled_act(actuator, u), held=held)
 
 
 def read_along(

@@ -14,7 +14,8 @@ import numpy as np
 
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.sensors.sensors import Sensors
-from graftsim.model.model import Model
+from graftsim.model.catalogue import acts_on
+from graftsim.model.model import Actuators, Model
 from graftsim.recordings.channels import parse_name
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import row_name
@@ -29,11 +30,15 @@ InitialState = Callable[[Recording, float], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows side by side. Of sensor s: time[s] [w, n], value[s] [w, n, d], mask[s] [w, n]."""
+    """Windows side by side. Of sensor s: time[s] [w, n], value[s] [w, n, d], mask[s] [w, n].
+
+    controls [w, steps, nu]; before [w, back, nu]: commands of the steps before, the newest first.
+    """
 
     recording: tuple[str, ...]
     start: np.ndarray
     controls: np.ndarray
+    before: np.ndarray
     q0: np.ndarray
     qd0: np.ndarray
     time: tuple[np.ndarray, ...]
@@ -49,6 +54,7 @@ class Windows:
             tuple(self.recording[i] for i in rows),
             self.start[rows],
             self.controls[rows],
+            self.before[rows],
             self.q0[rows],
             self.qd0[rows],
             tuple(t[rows] for t in self.time),
@@ -72,8 +78,8 @@ def control_channels(model: Model, recordings: Sequence[Recording]) -> tuple[str
     if controls:
         for name in controls:
             label = parse_name(name).label
-            if label not in model.actuator.names:
-                known = suggest(label, model.actuator.names)
+            if label not in model.actuator.controls:
+                known = suggest(label, model.actuator.controls)
                 raise ProblemError(f"Channel {name}: no actuator of that name. {known}")
         return tuple(controls)
     torques = [n for n in names if n.startswith("joint.tau[")]
@@ -84,12 +90,22 @@ def control_channels(model: Model, recordings: Sequence[Recording]) -> tuple[str
 
 def _torque_actuator(model: Model, label: str) -> int:
     a = model.actuator
-    for i, (dof, kind) in enumerate(zip(a.dof, a.kinds, strict=True)):
-        if model.tree.dofs[dof] == label and kind == "torque":
+    for i, (joint, drive) in enumerate(zip(acts_on(model), a.drives, strict=True)):
+        if joint == label and drive.commands_force:
             return i
+    if label not in model.tree.dofs:
+        raise ProblemError(
+            f"Channel joint.tau[{label}] would drive the simulation, but there is no joint "
+            f"'{label}'. {suggest(label, model.tree.dofs)}"
+        )
+    acting = [
+        f"{a.kinds[i]} actuator '{a.names[i]}'" for i, d in enumerate(acts_on(model)) if d == label
+    ]
+    there = f"what acts there is the {' and the '.join(acting)}" if acting else "nothing acts there"
     raise ProblemError(
         f"Channel joint.tau[{label}] would drive the simulation, but no torque actuator acts on "
-        f"'{label}'. {suggest(label, [model.tree.dofs[d] for d in a.dof])}"
+        f"'{label}': {there}. --actuators torque puts a torque on every joint in place of the "
+        "file's actuators; or record the commands, control[...], beside it."
     )
 
 
@@ -101,7 +117,8 @@ class Cutting:
     control are left out. `initial` gives (q, qd) at a time; by default they are measured: see
     `measured_state`. With more than `limit` windows, an even selection is kept. `once` leaves the
     sample on which the next window starts to that window: where initial states are fitted, counting
-    it in both makes intervals too narrow.
+    it in both makes intervals too narrow. `back`: of so many steps before its start a window keeps
+    the commands.
     """
 
     dt: float
@@ -110,6 +127,7 @@ class Cutting:
     initial: InitialState | None = None
     limit: int | None = None
     once: bool = False
+    back: int = 0
 
     @property
     def steps(self) -> int:
@@ -134,10 +152,12 @@ def cut(model: Model, sensors: Sensors, recordings: Sequence[Recording], how: Cu
         for (a, t), (b, u) in zip(found, [*found[1:], found[0]], strict=True)
     ]
     samples = [_samples(s.channel, found, length, followed) for s in sensors.specs]
+    controls = np.stack([_controls(model, r, driving, t, how) for r, t in found])
     return Windows(
         recording=tuple(r.name for r, _ in found),
         start=np.array([t for _, t in found]),
-        controls=np.stack([_controls(model, r, driving, t, how) for r, t in found]),
+        controls=controls[:, how.back :],
+        before=controls[:, : how.back][:, ::-1],
         q0=np.stack([np.asarray(q, float) for q, _ in states]),
         qd0=np.stack([np.asarray(v, float) for _, v in states]),
         time=tuple(t for t, _, _ in samples),
@@ -225,22 +245,34 @@ def _samples(
 def _controls(
     model: Model, recording: Recording, driving: tuple[str, ...], t: float, how: Cutting
 ) -> np.ndarray:
-    """Commands [steps, nu]: each step's mean of what was held, or the torque measured midway."""
-    a, dt, steps = model.actuator, how.dt, how.steps
-    out = np.zeros((steps, a.nu))
+    """Commands [back + steps, nu]: each step's mean of what was held, or the torque midway.
+
+    Before the log begins its first command has been held. A further input without a channel in this
+    recording is what the model says, or zero.
+    """
+    a, dt, steps = model.actuator, how.dt, how.back + how.steps
+    out = np.tile(_without_channel(a), (steps, 1))
+    t = t - dt * how.back
     begin = t + dt * np.arange(steps)
     for name in driving:
         if name not in recording:
             continue
         channel = recording[name]
         if name.startswith("control["):
-            column = a.names.index(parse_name(name).label)
+            column = a.controls.index(parse_name(name).label)
             out[:, column] = _held(channel, t + dt * np.arange(steps + 1))
         else:
             column = _torque_actuator(model, parse_name(name).label)
             torque = np.interp(begin + dt / 2, channel.time, channel.values[:, 0])
             out[:, column] = torque / float(a.gear[column] * a.gain[column])
     return out
+
+
+def _without_channel(a: Actuators) -> np.ndarray:
+    """Commands [nu] of which a recording says nothing."""
+    pairs = [(i, x) for i, own in enumerate(a.inputs) for x in own]
+    further = [float(getattr(a, x)[i]) if hasattr(a, x) else 0.0 for i, x in pairs]
+    return np.concatenate([np.zeros(len(a.names)), further])
 
 
 def _held(channel: Channel, edges: np.ndarray) -> np.ndarray:

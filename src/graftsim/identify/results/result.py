@@ -9,6 +9,7 @@ import numpy as np
 
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.problem.whiteness import LackOfFit
+from graftsim.identify.results.common_factor import CommonFactor
 from graftsim.identify.words import Status
 from graftsim.model.model import Model
 from graftsim.optim.outcome import Outcome
@@ -34,6 +35,29 @@ class ParameterRow:
     high: float
     status: Status = Status.IDENTIFIED
     between: float = float("nan")
+    # Where a number that was not free could move this one: which, and the deviation then.
+    trades_with: str = ""
+    std_if_freed: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """A number of an actuator that was not free.
+
+    size: how wrong it may be, in its unit. std: how well the data would know it, infinite if not at
+    all. asked: where they would like it, as a change of its value; gain: by which half the weighted
+    sum of squares would fall. moves: by how much each parameter may move if it is freed.
+    worst: the largest of them, in deviations of that parameter.
+    """
+
+    name: str
+    unit: str
+    size: float
+    std: float
+    asked: float
+    gain: float
+    moves: dict[str, float]
+    worst: float
 
 
 @dataclass(frozen=True)
@@ -214,7 +238,11 @@ class Result:
     physics: tuple[ErrorRow, ...] = ()
     # What the residuals say of the model.
     lack: LackOfFit | None = None
+    # What the data say of the factor that all forces and masses share; None where none is free.
+    forces: CommonFactor | None = None
     profiles: tuple[Profile, ...] = ()
+    # Numbers of actuators that were not free, and what freeing them would do.
+    withheld: tuple[Withheld, ...] = ()
     landscape: Landscape | None = None
     # Parameters of each replica [n, p] of a bootstrap, as `parameters`; empty without one.
     replicas: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
@@ -268,7 +296,11 @@ class Result:
             "lack of fit": None
             if self.lack is None
             else plain(self.lack) | {"text": self.lack.text},
+            "forces": None
+            if self.forces is None
+            else plain(self.forces) | {"unknown": self.forces.unknown, "text": self.forces.text},
             "profiles": [plain(q) for q in self.profiles],
+            "withheld": [plain(w) for w in self.withheld],
             "landscape": plain(self.landscape) if self.landscape else None,
             "covariance": self.covariance.tolist(),
             "warnings": list(self.warnings),

@@ -59,6 +59,13 @@ def verdict(problem: Problem, i: int, value: float, std: float, held: bool) -> S
         return Status.WITHOUT_EFFECT
     if std >= UNMOVED * p.prior_std[i]:
         return Status.FROM_PRIOR
+    return status_of(value, std)
+
+
+def status_of(value: float, std: float) -> Status:
+    """Is a number known, whose standard deviation is `std`, NaN if it has no effect?"""
+    if np.isnan(std):
+        return Status.WITHOUT_EFFECT
     size = max(abs(value), 1e-300)
     if not std <= NOTHING * size:
         return Status.NOT_IDENTIFIABLE

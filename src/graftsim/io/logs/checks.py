@@ -6,7 +6,6 @@ the numbers alone cannot contradict it.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -15,15 +14,10 @@ import numpy as np
 from graftsim.io.logs.clean import Samples
 from graftsim.io.logs.columns import ColumnSpec
 from graftsim.recordings.channels import parse_name
+from graftsim.recordings.plausible import IN_G, LARGE, rate
 from graftsim.recordings.recording import GAP_FACTOR, seconds
 from graftsim.recordings.signals import wrap_jumps
 from graftsim.selectors import row_name
-
-LARGE = 50.0
-"""A joint that moves more than this many rad (eight turns) or m is rather in other units."""
-
-ROUNDING = 1e-9
-"""No sensor sees a joint move by so few rad or m."""
 
 
 def suspicions(channels: Sequence[Samples]) -> list[str]:
@@ -131,7 +125,7 @@ def _scale(s: Samples) -> list[str]:
     quantity = parse_name(s.channel).quantity
     if quantity == "link.linear_acceleration":
         size = float(np.median(np.linalg.norm(s.values, axis=1)))
-        if 0.8 < size < 1.2:
+        if IN_G[0] < size < IN_G[1]:
             return [
                 f"{s.at(0)}: {s.channel} has a median size of {size:.3g} m/s^2. If it is in g, "
                 "state unit='g'; else state unit='m/s^2'."
@@ -173,60 +167,28 @@ def _wraps(s: Samples) -> list[str]:
     ]
 
 
-# Slope of dq/dt over qd, and what would explain it.
-_FACTORS = (
-    (1.0, ""),
-    (180 / math.pi, "q in degrees, qd in rad/s"),
-    (math.pi / 180, "q in rad, qd in degrees/s"),
-    (1 / (2 * math.pi), "q in turns, or qd in rad/s for turns/s"),
-    (2 * math.pi, "q in rad, qd in turns/s"),
-    (math.pi / 30, "qd in rpm"),
-    (6.0, "q in degrees, qd in rpm"),
-    (1e3, "q in mm, qd in m/s; or the clock in s is in fact in ms"),
-    (1e-3, "q in m, qd in mm/s; or the clock read as s is in ms"),
-    (1e-6, "the clock read as s is in us"),
-)
-
-
 def _derivative(position: Samples, speed: Samples) -> list[str]:
-    """Compare changes of q over short spans with the integral of qd over them.
-
-    The integral form is used because differences of a jittered, quantised position are useless
-    sample by sample. Slope by least squares through the origin.
-    """
+    """Is the speed the rate of the position?"""
     if position.values.shape != (len(position.time), 1) or speed.values.shape[1] != 1:
         return []
-    inside = (position.time >= speed.time[0]) & (position.time <= speed.time[-1])
-    t, q = position.time[inside], position.values[inside, 0]
-    qd = speed.values[:, 0]
-    # A joint that something holds in a simulation moves by rounding alone.
-    if len(t) < 20 or np.ptp(qd) == 0 or np.ptp(q) < ROUNDING:
+    found = rate(position.time, position.values[:, 0], speed.time, speed.values[:, 0])
+    if found is None:
         return []
-    area = np.concatenate([[0], np.cumsum((qd[1:] + qd[:-1]) / 2 * np.diff(speed.time))])
-    turned = np.interp(t, speed.time, area)
-    span = max(1, min(10, len(t) // 20))
-    pauses = t[span:] - t[:-span]
-    short = pauses <= GAP_FACTOR * np.median(pauses)
-    y, x = (q[span:] - q[:-span])[short], (turned[span:] - turned[:-span])[short]
-    xx, yy, xy = float(x @ x), float(y @ y), float(x @ y)
-    if xx == 0 or yy == 0:
-        return []
-    slope, correlation = xy / xx, xy / math.sqrt(xx * yy)
     at = position.table.at(int(position.rows[0]), *position.spec.columns, *speed.spec.columns)
     what = f"{at}: the rate of {position.channel} is"
-    if abs(correlation) < 0.5:
+    if abs(found.correlation) < 0.5:
         # Noise at rest is uncorrelated with anything; only a joint that moved can be told.
-        if min(np.ptp(q), np.ptp(turned)) < 0.1:
+        if found.moved < 0.1:
             return []
         return [
-            f"{what} unlike {speed.channel} (correlation {correlation:.2g}). Do these columns "
-            "belong to the same joint?"
+            f"{what} unlike {speed.channel} (correlation {found.correlation:.2g}). Do these "
+            "columns belong to the same joint?"
         ]
-    if 0.8 < slope < 1.25:
+    if found.agrees:
         return []
-    reason = next((why for f, why in _FACTORS if why and 0.85 < abs(slope) / f < 1.18), "")
-    sign = "opposite signs" if slope < 0 else ""
-    causes = ", and ".join(part for part in (sign, reason) if part) or "a wrong unit or scale"
+    sign = "opposite signs" if found.slope < 0 else ""
+    causes = ", and ".join(x for x in (sign, found.reason) if x) or "a wrong unit or scale"
     return [
-        f"{what} {slope:.4g} times {speed.channel}: {causes}? Correct it with `unit` or `scale`."
+        f"{what} {found.slope:.4g} times {speed.channel}: {causes}? Correct it with `unit` or "
+        "`scale`."
     ]

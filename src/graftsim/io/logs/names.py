@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drive:
-    """An actuator as a log meets it: its name, its kind, and the label of what it drives."""
+    """An actuator as a log meets it: its name, its kind, the label of what it drives, and what it
+    can take beside its command.
+    """
 
     name: str
     kind: str
     dof: str
+    inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,9 @@ class RobotNames:
             {dof: (float(lower[at[dof]]), float(upper[at[dof]])) for dof in single},
             frozenset(d for d in single if tree.dof_units[at[d]] == "rad"),
             tuple(
-                Drive(name, kind, tree.dofs[rows[0]])
-                for name, kind, rows in zip(
-                    act.names, act.kinds, dofs_by_row(model, "actuator"), strict=True
+                Drive(name, drive.name, tree.dofs[rows[0]], drive.inputs)
+                for name, drive, rows in zip(
+                    act.names, act.drives, dofs_by_row(model, "actuator"), strict=True
                 )
                 if len(rows) == 1
             ),
@@ -68,13 +71,20 @@ class RobotNames:
     def labels(self, quantity: str) -> tuple[str, ...] | None:
         """Labels that channels of a quantity can have; None where any is right."""
         if quantity == "control":
-            return tuple(drive.name for drive in self.drives)
+            own = tuple(drive.name for drive in self.drives)
+            return own + tuple(f"{drive.name}.{x}" for drive in self.drives for x in drive.inputs)
         family = quantity.partition(".")[0]
         return {"joint": self.dofs, "link": self.bodies}.get(family)
 
-    def control(self, joint: str, kind: str) -> str | None:
-        """The channel of commands to the only actuator of a kind on a joint, if there is one."""
-        found = [d.name for d in self.drives if d.dof == joint and d.kind == kind]
+    def control(self, joint: str, kind: str, *, beside: bool = False) -> str | None:
+        """The channel of commands to the only actuator of a kind on a joint, if there is one.
+
+        beside: else of the only one which takes such a command beside its own, `NAME.torque`.
+        """
+        own = [d for d in self.drives if d.dof == joint]
+        found = [d.name for d in own if d.kind == kind]
+        if beside and not found:
+            found = [f"{d.name}.{kind}" for d in own if kind in d.inputs]
         return row_name("control", found[0]) if len(found) == 1 else None
 
 

@@ -49,6 +49,7 @@ def read_recording(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
+    suspicious: str = "warn",
     formats: Sequence[LogFormat] = LOG_FORMATS,
     robot: Model | None = None,
 ) -> Recording:
@@ -67,6 +68,8 @@ def read_recording(
     missing: "error", or "gap" to leave out samples without a finite number.
     duplicates: of time stamps: "error", "keep_first" or "average".
     sort: sort by time, where rows were written out of order.
+    suspicious: "warn" of what can be read but looks wrong, or "note" it in the recording alone,
+        where `check` will say so with more to go by.
     formats: what is read; a user's own format is a `LogFormat` put beside `LOG_FORMATS`.
     robot: whose joints and actuators a log without channel names is about.
 
@@ -76,10 +79,17 @@ def read_recording(
 
     Raises: LogError, naming file, row and column. Warns: GraftsimWarning.
     """
-    table = open_table(path, formats)
-    name = Path(path).stem if name is None else name
-    names = robot and RobotNames.of(robot)
-    return _recording(table, columns, name, time, Repairs(missing, duplicates, sort), names)
+    return read_table(
+        open_table(path, formats),
+        columns,
+        Path(path).stem if name is None else name,
+        time=time,
+        missing=missing,
+        duplicates=duplicates,
+        sort=sort,
+        suspicious=suspicious,
+        names=robot and RobotNames.of(robot),
+    )
 
 
 def recording_from_arrays(
@@ -99,9 +109,16 @@ def recording_from_arrays(
 
     Raises: LogError, naming array and row (counted from 0). Warns: GraftsimWarning.
     """
-    repairs = Repairs(missing, duplicates, sort)
-    names = robot and RobotNames.of(robot)
-    return _recording(array_table(arrays, name), columns, name, time, repairs, names)
+    return read_table(
+        array_table(arrays, name),
+        columns,
+        name,
+        time=time,
+        missing=missing,
+        duplicates=duplicates,
+        sort=sort,
+        names=robot and RobotNames.of(robot),
+    )
 
 
 def read_recordings(
@@ -164,10 +181,17 @@ def read_table(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
+    suspicious: str = "warn",
     names: RobotNames | None = None,
 ) -> Recording:
     """A recording of a table; arguments, errors and warnings as `read_recording`."""
-    return _recording(table, columns, name, time, Repairs(missing, duplicates, sort), names)
+    if suspicious not in ("warn", "note"):
+        raise LogError(f"suspicious={suspicious!r}: it is 'warn' or 'note'.")
+    repairs = Repairs(missing, duplicates, sort)
+    recording, found = _recording(table, columns, name, time, repairs, names)
+    for message in found if suspicious == "warn" else ():
+        warnings.warn(message, GraftsimWarning, stacklevel=3)
+    return recording
 
 
 def _recording(
@@ -177,7 +201,8 @@ def _recording(
     time: ColumnLike | float | None,
     repairs: Repairs,
     robot: RobotNames | None = None,
-) -> Recording:
+) -> tuple[Recording, list[str]]:
+    """The recording, and what looks wrong in it, which is in its notes too."""
     wanted, time = _wanted(table, columns, time)
     plan = plan_of(table, wanted, robot)
     timing = timings(plan.columns, time, table, repairs.sort)
@@ -196,10 +221,8 @@ def _recording(
         notes += [f"no clock in the log: samples taken as {dt:g} s apart" for dt in even]
     doubts = [doubt for found in timing.values() for doubt in found.doubts]
     found = [*table.warnings, *dict.fromkeys(doubts), *suspicions(cleaned)]
-    for message in found:
-        warnings.warn(message, GraftsimWarning, stacklevel=3)
     channels = {s.channel: _channel(s) for s in cleaned}
-    return Recording(channels, name, (*notes, *found), epoch)
+    return Recording(channels, name, (*notes, *found), epoch), found
 
 
 def _wanted(

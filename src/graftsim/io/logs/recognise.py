@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from graftsim.io.logs.presets import Guess, Preset
 from graftsim.io.logs.tables import Table
 from graftsim.recordings.channels import split_name
 
+_BESIDE = re.compile(r"\.(velocity|torque)$")
 _MAY_BE_UNFILLED = ("joint.qd", "joint.tau", "signal")
 
 
@@ -64,8 +66,11 @@ def _silent(chosen: Mapping[str, Guess], table: Table) -> dict[str, str]:
     families: dict[str, list[Guess]] = {}
     for guess in chosen.values():
         parsed = split_name(guess.channel)
-        if parsed and parsed.quantity in _MAY_BE_UNFILLED:
+        # What a servo can take beside its command, `control[NAME.velocity]`, says nothing if zero.
+        beside = parsed and parsed.quantity == "control" and _BESIDE.search(parsed.label)
+        if parsed and (beside or parsed.quantity in _MAY_BE_UNFILLED):
             kind = parsed.label.partition(":")[0] if parsed.quantity == "signal" else ""
+            kind = beside[0] if beside else kind
             families.setdefault(f"{parsed.quantity} {kind}".strip(), []).append(guess)
     found = {}
     for guesses in families.values():

@@ -1,8 +1,7 @@
-"""MuJoCo's actuators that are a torque, a position servo or a velocity servo on one joint.
+"""MuJoCo's actuators on one joint or a fixed tendon, with delay, lag and limits.
 
-MuJoCo: force = gainprm[0] u + b_0 + b_1 length + b_2 velocity, clipped to forcerange, times gear at
-the joint; length = gear q and velocity = gear qd. Ours are the cases b = (0, 0, 0), (0, -kp, -kd)
-with gain kp, and (0, 0, -kd) with gain kd.
+The force of the drive (`drives`) is clipped to forcerange, then times gear at the joint or tendon;
+length = gear q and velocity = gear qd.
 """
 
 from __future__ import annotations
@@ -14,13 +13,16 @@ import numpy as np
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf.checks import UNLIMITED, disabled
+from graftsim.io.mjcf.drives import law
+from graftsim.io.mjcf.tendons import tendon_names
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
 from graftsim.model.joints import FREE, SPHERICAL
 
 ACCEPTED = (
-    "Accepted: motor, position, velocity, and general of the same form, on a joint, with dyntype "
-    "none, filter or filterexact."
+    "Accepted: motor, position, velocity, pid without slewmax, dcmotor without current dynamics, "
+    "heat, cogging, LuGre friction and limit of voltage, and general of these forms, on a joint or "
+    "a fixed tendon, with dyntype none, filter or filterexact."
 )
 
 
@@ -41,21 +43,22 @@ def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: N
         reason = _unlike_ours(mujoco, mj, a)
         if reason:
             raise FileError(f"{path}: actuator '{name}': {reason} is not represented. {ACCEPTED}")
-        j = int(mj.actuator_trnid[a, 0])
-        label, gear = _degree_of_freedom(mujoco, mj, a, j, names.joints[j])
-        if label is None:
+        target, gear, j = _target(mujoco, mj, names, a)
+        if target is None:
             raise FileError(
                 f"{path}: actuator '{name}' pulls on several degrees of freedom of joint "
                 f"'{names.joints[j]}' (gear {mj.actuator_gear[a]}), or is a servo on a ball or "
                 f"free joint; neither is represented. {ACCEPTED}"
             )
-        law = _law(mj, a)
-        if law is None:
+        found = law(mujoco, mj, a)
+        if found is None:
             raise FileError(
-                f"{path}: actuator '{name}' has gainprm {mj.actuator_gainprm[a, :3]} and biasprm "
-                f"{mj.actuator_biasprm[a, :3]}, which is neither a torque nor a servo. {ACCEPTED}"
+                f"{path}: actuator '{name}' has gainprm {mj.actuator_gainprm[a]}, biasprm "
+                f"{mj.actuator_biasprm[a]} and dynprm {mj.actuator_dynprm[a]}, which is no drive "
+                f"that is represented. {ACCEPTED}"
             )
-        lag = int(mj.actuator_dyntype[a]) != int(mujoco.mjtDyn.mjDYN_NONE)
+        filters = (int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
+        lag = int(mj.actuator_dyntype[a]) in filters
         if int(mj.actuator_dyntype[a]) == int(mujoco.mjtDyn.mjDYN_FILTER):
             notes.group(
                 "dyntype filter is integrated by Euler's rule in MuJoCo; the lag here is exact.",
@@ -64,13 +67,23 @@ def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: N
             )
         builder.actuator(
             name,
-            label,
+            kind=found.kind,
+            inputs=found.inputs,
             gear=gear,
-            **law,
+            **target,
+            **found.numbers,
+            **_delay(mj, a),
             control_range=_control_range(mujoco, mj, a),
             force_range=_force_range(mujoco, mj, a, j, gear, name, path),
             time_constant=max(float(mj.actuator_dynprm[a, 0]), 1e-15) if lag else None,
         )
+        if mj.actuator_delay[a] > 0:
+            notes.group(
+                "MuJoCo's delay begins with commands of zero; here the first command has been "
+                "held before.",
+                "actuator",
+                name,
+            )
     if disabled(mujoco, mj, "ACTUATION") and mj.nactuator:
         notes.add("actuators have gear 0, because the file switches actuation off.")
 
@@ -83,22 +96,24 @@ def _unlike_ours(mujoco: Any, mj: Any, a: int) -> str:
         mujoco.mjtGain(int(mj.actuator_gaintype[a])).name.removeprefix("mjGAIN_").lower(),
         mujoco.mjtBias(int(mj.actuator_biastype[a])).name.removeprefix("mjBIAS_").lower(),
     )
-    if trn not in ("joint", "jointinparent"):
+    if trn not in ("joint", "jointinparent", "tendon"):
         return f"transmission '{trn}'"
+    on_joint = trn != "tendon"
     checks = {
-        f"dyntype '{dyn}'": dyn not in ("none", "filter", "filterexact"),
-        f"gaintype '{gain}'": gain != "fixed",
-        f"biastype '{bias}'": bias not in ("none", "affine"),
+        f"dyntype '{dyn}'": dyn not in ("none", "filter", "filterexact", "pid", "dcmotor"),
+        f"gaintype '{gain}'": gain not in ("fixed", "pid", "dcmotor"),
+        f"biastype '{bias}'": bias not in ("none", "affine", "dcmotor"),
         "a plugin": mj.actuator_plugin[a] >= 0,
         "a limit of the activation (actrange)": bool(mj.actuator_actlimited[a]),
-        "actearly": bool(mj.actuator_actearly[a]),
-        f"a delay of {mj.actuator_delay[a]:g} s": mj.actuator_delay[a] > 0,
-        "armature or damping on a ball or free joint": bool(
+        # The DC motor sets it, and has no lag that it could hurry.
+        "actearly": bool(mj.actuator_actearly[a]) and dyn != "dcmotor",
+        "a delay with interpolation": mj.actuator_delay[a] > 0 and mj.actuator_history[a, 1] != 0,
+        "armature or damping on a ball or free joint": on_joint
+        and bool(
             (mj.actuator_armature[a] or mj.actuator_damping[a])
             and mj.jnt_type[mj.actuator_trnid[a, 0]] < int(mujoco.mjtJoint.mjJNT_SLIDE)
         ),
         "nonlinear damping": bool(np.any(mj.actuator_dampingpoly[a])),
-        "more than one control": mj.actuator_ctrlnum[a] != 1,
         "a disabled actuator group": 0 <= mj.actuator_group[a] < 31
         and bool(mj.opt.disableactuator >> int(mj.actuator_group[a]) & 1),
     }
@@ -124,17 +139,25 @@ def _degree_of_freedom(
     return labels[driven[0]], 0.0 if off else float(gears[driven[0]])
 
 
-def _law(mj: Any, a: int) -> dict[str, Any] | None:
-    """Kind and gains as `Builder.actuator` takes them; None when it is another law."""
-    gain = float(mj.actuator_gainprm[a, 0])
-    b0, b1, b2 = (float(b) for b in mj.actuator_biasprm[a, :3])
-    if int(mj.actuator_biastype[a]) == 0 or b0 == b1 == b2 == 0:
-        return {"kind": "torque", "gain": gain}
-    if b0 == 0 and b1 == -gain:
-        return {"kind": "position", "kp": gain, "kd": -b2}
-    if b0 == 0 and b1 == 0 and b2 == -gain:
-        return {"kind": "velocity", "kd": gain}
-    return None
+def _target(mujoco: Any, mj: Any, names: Any, a: int) -> tuple[dict[str, str] | None, float, int]:
+    """`joint` or `tendon` as `Builder.actuator` takes it, gear, and the joint's number or -1."""
+    if int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_TENDON):
+        off = disabled(mujoco, mj, "ACTUATION")
+        name = tendon_names(names, mj)[int(mj.actuator_trnid[a, 0])]
+        return {"tendon": name}, 0.0 if off else float(mj.actuator_gear[a, 0]), -1
+    j = int(mj.actuator_trnid[a, 0])
+    label, gear = _degree_of_freedom(mujoco, mj, a, j, names.joints[j])
+    return None if label is None else {"joint": label}, gear, j
+
+
+def _delay(mj: Any, a: int) -> dict[str, Any]:
+    delay = float(mj.actuator_delay[a])
+    if delay <= 0:
+        return {}
+    return {
+        "delay": delay,
+        "longest_delay": max(delay, int(mj.actuator_history[a, 0]) * float(mj.opt.timestep)),
+    }
 
 
 def _control_range(mujoco: Any, mj: Any, a: int) -> tuple[float, float]:
@@ -150,7 +173,7 @@ def _force_range(
     low, high = (-np.inf, np.inf)
     if mj.actuator_forcelimited[a]:
         low, high = _open(*mj.actuator_forcerange[a])
-    if mj.jnt_actfrclimited[j] and gear:
+    if j >= 0 and mj.jnt_actfrclimited[j] and gear:
         if len(on_joint(mujoco, mj, j)) > 1:
             raise FileError(
                 f"{path}: actuator '{name}': its joint has an actuatorfrcrange and several "

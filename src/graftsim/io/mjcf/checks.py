@@ -17,7 +17,6 @@ UNLIMITED = 1e10
 # Counts of `MjModel`, with mjtObj kinds: things that change the motion and have no counterpart.
 REFUSED = {
     "neq": ("EQUALITY", "equality constraint"),
-    "ntendon": ("TENDON", "tendon"),
     "nflex": ("FLEX", "flexible body"),
     "nplugin": ("PLUGIN", "plugin"),
 }

@@ -7,11 +7,14 @@ through the link's origin is, seen from the next link, one about R^T a through -
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ET
 
 import numpy as np
 
+from graftsim.io.mjcf.drives import write_law
 from graftsim.io.mjcf.shapes import SHAPES
+from graftsim.io.mjcf.tendons import write_tendons
 from graftsim.io.mjcf.write_contact import MASKS, write_pairs
 from graftsim.io.mjcf.write_joints import UNLIMITED, WRITE, Writer, write_joint
 from graftsim.io.robot import poses
@@ -26,6 +29,10 @@ from graftsim.model.shapes import MESH, PLANE
 MOST_DOFS = 6
 # A moving body of MuJoCo must have mass and inertia above 1e-15.
 SMALLEST = 1e-12
+
+
+# MuJoCo's step if the file does not say: its history of commands is counted in steps.
+TIMESTEP = 0.002
 
 
 def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
@@ -49,6 +56,7 @@ def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
             ET.SubElement(asset, "mesh", name=name, vertex=text(vertices.ravel()))
     root.append(world)
     write_pairs(w, root)
+    write_tendons(w, root)
     _actuators(w, root)
     _laws(w)
     return root, w.lost
@@ -153,21 +161,23 @@ def _actuators(w: Writer, root: ET.Element) -> None:
     a = w.model.actuator
     section = ET.Element("actuator")
     for k, name in enumerate(a.names):
-        joint, component = w.dof_place[w.tree.dofs[a.dof[k]]]
-        on_axis = w.tree.dofs[a.dof[k]] == joint
-        kind = a.kinds[k]
-        if kind != "torque" and not on_axis:
-            w.lost.append(f"actuator {name}: a {kind} servo on one axis of joint {joint}.")
+        on_joint = a.dof[k] >= 0
+        joint, component = w.dof_place[w.tree.dofs[a.dof[k]]] if on_joint else ("", 0)
+        if on_joint and w.tree.dofs[a.dof[k]] != joint and a.kinds[k] != "torque":
+            w.lost.append(f"actuator {name}: a {a.kinds[k]} servo on one axis of joint {joint}.")
+            continue
+        item = write_law(section, a, k, w.lost)
+        if item is None:
             continue
         gear = np.zeros(6)
         gear[component] = float(a.gear[k])
-        kp, kd = floats(a.kp[k]), floats(a.kd[k])
-        gain = {"torque": floats(a.gain[k]), "position": kp, "velocity": kd}[kind]
-        item = ET.SubElement(section, "general", name=name, joint=joint, gear=text(gear))
-        item.set("gainprm", text(gain))
-        if kind != "torque":
-            item.set("biastype", "affine")
-            item.set("biasprm", text([0.0, -kp if kind == "position" else 0.0, -kd]))
+        item.set("gear", text(gear))
+        item.set(*(("joint", joint) if on_joint else ("tendon", w.model.tendon.names[a.tendon[k]])))
+        if a.longest_delay[k]:
+            item.set("delay", text(a.delay[k]))
+            item.set("nsample", str(math.ceil(a.longest_delay[k] / TIMESTEP - 1e-9)))
+        if a.speed_limited[k]:
+            w.lost.append(f"actuator {name}: that its force falls with speed.")
         if a.lagged[k]:
             item.set("dyntype", "filterexact")
             item.set("dynprm", text(a.time_constant[k]))
@@ -176,8 +186,14 @@ def _actuators(w: Writer, root: ET.Element) -> None:
             ("forcerange", a.force_lower[k], a.force_upper[k]),
         ):
             ends = np.array([floats(low), floats(high)])
-            if np.any(np.isfinite(ends)):
+            if not np.any(np.isfinite(ends)):
+                continue
+            if xml == "ctrlrange" or item.tag != "dcmotor":
                 item.set(xml, text(np.clip(ends, -UNLIMITED, UNLIMITED)))
+            elif ends[0] == -ends[1]:
+                item.set("saturation", text([ends[1], 0.0, 0.0]))
+            else:
+                w.lost.append(f"actuator {name}: its limits of force {ends} are not symmetric.")
     if len(section):
         root.append(section)
 

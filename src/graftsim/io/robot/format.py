@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -29,6 +29,7 @@ class ReadOptions:
     package_dirs: Sequence[str | Path] | None = None
     ground: float | None = None
     self_collision: bool | None = None
+    armature: Mapping[str, float] | None = None
     dtype: Any = None
 
     def given(self) -> list[str]:

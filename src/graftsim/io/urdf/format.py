@@ -19,7 +19,15 @@ class URDF(RobotFormat):
     name = "URDF"
     root = "robot"
     suffix = ".urdf"
-    options = ("base", "repair_inertia", "package_dirs", "ground", "self_collision", "dtype")
+    options = (
+        "base",
+        "repair_inertia",
+        "package_dirs",
+        "ground",
+        "self_collision",
+        "armature",
+        "dtype",
+    )
 
     def read(self, root: Element, options: ReadOptions) -> Model:
         """With the meaning of the standard, in exact doubles."""

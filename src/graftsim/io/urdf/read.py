@@ -70,7 +70,9 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
             builder.actuator(link.joint.name, link.joint.name, force_range=(-effort, effort))
     builder.notes.extend(notes.sentences())
     try:
-        return builder.build(options.dtype, self_collision=self_collision)
+        return builder.build(
+            options.dtype, self_collision=self_collision, armature=options.armature
+        )
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 

@@ -78,6 +78,7 @@ def inexpressible(model: Model) -> list[str]:
             lost.append(f"joint {name}: friction_velocity {width:g}.")
     if _floating_root(model) and tree.joints[0] != "root":
         lost.append(f"joint {tree.joints[0]}: the joint of a floating root has no name in URDF.")
+    lost += [f"tendon {name}." for name in model.tendon.names]
     return lost + _lost_actuators(model) + lost_contact(model)
 
 
@@ -95,12 +96,15 @@ def _lost_actuators(model: Model) -> list[str]:
     a, tree = model.actuator, model.tree
     lost: list[str] = []
     for k, name in enumerate(a.names):
+        if a.dof[k] < 0:
+            lost.append(f"actuator {name} on tendon {model.tendon.names[a.tendon[k]]}.")
+            continue
         joint = tree.dofs[a.dof[k]]
         low, high = float(a.force_lower[k]), float(a.force_upper[k])
         plain = (
             a.kinds[k] == "torque"
             and float(a.gear[k]) == float(a.gain[k]) == 1
-            and not a.lagged[k]
+            and not (a.lagged[k] or a.longest_delay[k] or a.speed_limited[k])
             and low == -high
             and np.isinf(float(a.control_lower[k]))
             and np.isinf(float(a.control_upper[k]))
@@ -108,9 +112,9 @@ def _lost_actuators(model: Model) -> list[str]:
         if not plain or name != joint:
             lost.append(
                 f"actuator {name} on {joint}: URDF knows only a limit of effort; gear, gain, "
-                "servo, lag, range of control and its own name are lost."
+                "servo, delay, lag, range of control and its own name are lost."
             )
-    driven = {tree.dofs[d] for d in a.dof}
+    driven = {tree.dofs[d] for d in a.dof if d >= 0}
     for name, kind in zip(tree.joints, tree.joint_types, strict=True):
         if kind.nv == 1 and name not in driven:
             lost.append(f"joint {name}: that it has no actuator.")
@@ -202,7 +206,7 @@ def _effort(model: Model, row: int) -> float:
     a = model.actuator
     bounds = [
         max(abs(float(a.force_lower[k])), abs(float(a.force_upper[k]))) * abs(float(a.gear[k]))
-        for k in range(a.nu)
+        for k in range(len(a.names))
         if a.dof[k] == row
     ]
     return min(sum(bounds), UNLIMITED) if bounds else 0.0

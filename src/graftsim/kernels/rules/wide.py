@@ -90,7 +90,7 @@ def mapped(p: Program, f: Callable[..., list[int]], lists: Sequence[list[int]]) 
 
 def product(p: Program, A: np.ndarray, B: np.ndarray) -> np.ndarray | None:
     """A B^T with wide nodes, if it is dense and one factor comes in vectors."""
-    if p.wide == 1 or _sparse(p, A) or _sparse(p, B):
+    if p.wide == 1 or not A.size or _sparse(p, A) or _sparse(p, B):
         return None
     if (out := _by_rows(p, B, A)) is not None:
         return out.T

@@ -92,7 +92,7 @@ def _channel(family: Family, joint: str, robot: RobotNames | None) -> tuple[str,
     if not family.commanded:
         return row_name(family.quantity, joint), ""
     kind = KINDS.get(family.quantity)
-    control = robot.control(joint, kind) if robot and kind else None
+    control = robot.control(joint, kind, beside=True) if robot and kind else None
     if control:
         return control, f", for its {kind} actuator"
     short = family.quantity.removeprefix("joint.")

@@ -1,0 +1,175 @@
+"""Servos of three real robots: what moves them, from commands and positions alone.
+
+Unitree Go2, AlienGo (legs in the air, trunk clamped) and Z1 (an arm), 200 Hz, 16 s, no torque
+measured (`unitree_servo` under GRAFTSIM_DATA, BSD-3-Clause). Damping, friction, armature, encoder
+zeros and one delay for all are fitted. Go2: to run 0; runs 4 and 5 are then predicted in open loop
+over their whole length. AlienGo and Z1: to their first 11 s; the last 5 s judge. `--judge FOLDER`:
+recordings of the same names that nobody has seen.
+
+Then what is left: a graft that multiplies the friction of each joint by a function of its angle.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import graftsim as gs
+from graftsim.identify.problem.windows import Cutting, cut
+from graftsim.targets import Figures
+
+DT, SUBSTEPS = 0.005, 5
+# The files have no passive numbers.
+START = {"joint.damping": 0.1, "joint.friction": 0.1, "joint.armature": 0.01,
+         "joint.friction_velocity": 0.1}  # fmt: skip
+FREE: dict[str, Any] = {
+    "joint.damping[*]": gs.Positive(),
+    "joint.friction[*]": gs.Positive(),
+    "joint.armature[*]": gs.Positive(),
+    "actuator.zero[*]": gs.Unbounded(),
+    "actuator.delay[*]": gs.Bounds(0.0, 0.02, shared=True),
+}
+FITTED_SECONDS = 11.0
+
+
+def folders() -> tuple[Path, Path]:
+    """Recordings and robot files."""
+    data = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "unitree_servo"
+    return data, Path(os.environ.get("GRAFTSIM_ASSETS", "../shared/assets")) / "unitree"
+
+
+def simulator(robot: str) -> gs.Simulator:
+    """A robot on its stand, with numbers to start from."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GraftsimWarning)
+        model = gs.load(folders()[1] / f"{robot}.xml")
+    for name, value in START.items():
+        model = gs.model.with_leaf(model, name, jnp.full(model.nv, value))
+    return gs.Simulator(model, DT, substeps=SUBSTEPS, integrator=gs.ImplicitDamping())
+
+
+def read(path: Path, model: gs.Model) -> gs.Recording:
+    """Positions and commands of a run; its speeds are made from the positions, and left out."""
+    recording = gs.read_recording(path, robot=model, suspicious="note")
+    return recording.select(*(n for n in recording if n.startswith(("joint.q[", "control["))))
+
+
+def problem(of: gs.Simulator, recording: gs.Recording, **options: Any) -> gs.Problem:
+    """The fit of one recording."""
+    return gs.Problem(of, recording, FREE, **({"holdout": 0.0} | options))
+
+
+def open_loop(of: gs.Simulator, recording: gs.Recording, joints: tuple[str, ...]) -> float:
+    """RMS (mrad) over all joints of a whole recording, simulated from its first sample."""
+    names = [f"joint.q[{joint}]" for joint in joints]
+    channel = recording[names[0]]
+    length = float(channel.time[-1] - channel.time[0]) - DT
+    posed = gs.Problem(
+        of, recording, (), sensors=names, holdout=0.0, horizon=length, growth=(1.0,),
+        initial="measured", noise=dict.fromkeys(names, 1e-3),
+    )  # fmt: skip
+    of, model = posed.simulator, posed.simulator.model
+    how = Cutting(DT, length, back=of.back, limit=1)
+    windows = cut(model, posed.setup.sensors, [recording], how)
+    start = (jnp.asarray(x[0]) for x in (windows.q0, windows.qd0))
+    state = gs.State(*start, act=jnp.zeros(model.actuator.na))
+    q = np.asarray(of.rollout(state, windows.controls[0]).q)
+    t = windows.start[0] + DT * np.arange(len(q))
+    rows = [model.tree.dofs.index(joint) for joint in joints]
+    errors = [np.interp(recording[n].time, t, q[:, r]) - recording[n].values[:, 0]
+              for n, r in zip(names, rows, strict=True)]  # fmt: skip
+    return 1e3 * float(np.sqrt(np.mean(np.square(errors))))
+
+
+def fitted(figures: Figures, name: str, posed: gs.Problem) -> gs.Result:
+    """A fit, its seconds, and what it says of the delay."""
+    began, spent = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GraftsimWarning)
+        result = gs.fit(posed)
+    figures.note(f"{name}: fit", time.perf_counter() - began, "s")
+    figures.note(f"{name}: fit, CPU time", time.process_time() - spent, "s")
+    delay = next(r for r in result.parameters if r.name.startswith("actuator.delay"))
+    figures.note(f"{name}: delay", 1e3 * delay.value, "ms")
+    figures.note(f"{name}: delay, standard deviation", 1e3 * delay.std, "ms")
+    print(result)
+    for said in result.warnings[:6]:
+        print(f"  {said}")
+    return result
+
+
+def with_graft(of: gs.Simulator) -> gs.Simulator:
+    """Friction of each joint times a function of its angle, which starts as one."""
+    graft = gs.Graft("joint.tau_friction[*]", "joint.q[*]", gs.MLP(8), mode="scale",
+                     shared=False, name="friction")  # fmt: skip
+    return of.graft(gs.Blueprint(graft), key=jax.random.key(0))
+
+
+def go2(figures: Figures, quick: bool, judge: Path | None) -> None:
+    """Run 0 fitted; runs 4 and 5, or those of `judge`, predicted."""
+    start, data = simulator("go2"), folders()[0]
+    joints = start.model.tree.dofs
+    log = read(data / "go2_run0.npz", start.model)
+    log = log.trim(0.0, 2.0) if quick else log
+    result = fitted(figures, "Go2", problem(start, log))
+    fresh = sorted(judge.glob("go2*.npz")) if judge else [data / f"go2_run{k}.npz" for k in (4, 5)]
+    runs = {path.stem: read(path, start.model) for path in fresh}
+    figures.note("Go2: open loop, run 0", open_loop(result.simulator, log, joints), "mrad")
+    errors = {}
+    for name, run in runs.items():
+        errors[name] = open_loop(result.simulator, run, joints)
+        figures.note(f"Go2: open loop, {name}", errors[name], "mrad")
+        figures.note(f"Go2: open loop, {name}, start", open_loop(start, run, joints), "mrad")
+    total = float(np.sqrt(np.mean(np.square(list(errors.values())))))
+    figures.at_most("Go2: open loop, unseen runs", total, 3.0, "mrad")
+    if quick:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GraftsimWarning)
+        more = gs.fit(problem(with_graft(result.simulator), log))
+    after = [open_loop(more.simulator, run, joints) for run in runs.values()]
+    figures.note(
+        "Go2: open loop, unseen runs, with friction that depends on the angle",
+        float(np.sqrt(np.mean(np.square(after)))), "mrad",
+    )  # fmt: skip
+
+
+def other(figures: Figures, robot: str, quick: bool, judge: Path | None) -> None:
+    """The beginning fitted, the end predicted."""
+    start, data = simulator(robot), folders()[0]
+    joints = start.model.tree.dofs
+    log = read(data / f"{robot}_run0.npz", start.model)
+    seconds = 2.0 if quick else FITTED_SECONDS
+    result = fitted(figures, robot, problem(start, log.trim(0.0, seconds)))
+    rest = {"the rest": log.trim(FITTED_SECONDS, float(log.overlap[1]))}
+    if judge:
+        rest |= {p.stem: read(p, start.model) for p in sorted(judge.glob(f"{robot}*.npz"))}
+    for name, run in rest.items():
+        figures.note(
+            f"{robot}: open loop, {name}", open_loop(result.simulator, run, joints), "mrad"
+        )
+        figures.note(f"{robot}: open loop, {name}, start", open_loop(start, run, joints), "mrad")
+
+
+def main() -> int:
+    parser = Figures.arguments((__doc__ or "").split("\n")[0])
+    parser.add_argument("--judge", type=Path, metavar="FOLDER", help="recordings not seen so far")
+    options = parser.parse_args()
+    figures = Figures("Servos of real robots", seed=options.seed, json_path=options.json)
+    for robot in ("aliengo", "z1"):
+        other(figures, robot, options.quick, options.judge)
+    go2(figures, options.quick, options.judge)
+    return 0 if figures.finish() else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,84 @@
+"""Tendons: lengths that are sums of joint displacements, with spring, damper and friction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from graftsim.model.model import Tendons
+from graftsim.taps import OFF, Tapper
+
+
+class Stretched(NamedTuple):
+    """Lengths and rates of the tendons [nt], what they do to the joints [nv], coefficients."""
+
+    length: Float[Array, " nt"]
+    rate: Float[Array, " nt"]
+    tau: Float[Array, " nv"]
+    C: Float[Array, "nt nv"]
+
+
+def coefficients(tendon: Tendons, nv: int) -> Float[Array, "nt nv"]:
+    """C of the lengths C q."""
+    C = jnp.zeros((len(tendon.names), nv), tendon.coefficient.dtype)
+    if not tendon.entries:
+        return C
+    t, d = zip(*tendon.entries, strict=True)
+    return C.at[jnp.array(t), jnp.array(d)].add(tendon.coefficient)
+
+
+def ramp(x: Float[Array, " n"], width: Float[Array, " n"]) -> Float[Array, " n"]:
+    """max(x, 0) with its corner rounded: a parabola over |x| < width/2, exact beyond.
+
+    ramp(x) - ramp(-x) = x for every width.
+    """
+    half = width / 2
+    curved = (x + half) ** 2 / (2 * jnp.where(width > 0, width, 1.0))
+    return jnp.where(x >= half, x, jnp.where(x > -half, curved, 0.0))
+
+
+def ramp_integral(x: Float[Array, " n"], width: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Integral of `ramp` from minus infinity to x."""
+    half = width / 2
+    curved = (x + half) ** 3 / (6 * jnp.where(width > 0, width, 1.0))
+    return jnp.where(x >= half, x * x / 2 + width * width / 24, jnp.where(x > -half, curved, 0.0))
+
+
+def stretch(tendon: Tendons, length: Float[Array, " nt"]) -> Float[Array, " nt"]:
+    """How far each is outside its slack."""
+    above = ramp(length - tendon.slack_upper, tendon.rounding)
+    return above - ramp(tendon.slack_lower - length, tendon.rounding)
+
+
+def tendon_energy(tendon: Tendons, q_dof: Float[Array, " nv"]) -> Float[Array, ""]:
+    """Energy stored in the springs of tendons (J)."""
+    length = coefficients(tendon, q_dof.shape[0]) @ q_dof
+    above = ramp_integral(length - tendon.slack_upper, tendon.rounding)
+    below = ramp_integral(tendon.slack_lower - length, tendon.rounding)
+    return jnp.sum(tendon.stiffness * (above + below))
+
+
+def tendon_forces(
+    tendon: Tendons,
+    q_dof: Float[Array, " nv"],
+    qd: Float[Array, " nv"],
+    *,
+    scope: Tapper = OFF,
+) -> Stretched:
+    """Joint forces -C^T (k stretch + d rate + friction) of displacements and velocities."""
+    nv = q_dof.shape[0]
+    C = coefficients(tendon, nv)
+    if not tendon.names:
+        none = jnp.zeros(0, qd.dtype)
+        length, rate = scope.tap("tendon.length", none), scope.tap("tendon.rate", none)
+        scope.tap("tendon.force", none)
+        return Stretched(length, rate, scope.tap("joint.tau_tendon", jnp.zeros(nv, qd.dtype)), C)
+    length = scope.tap("tendon.length", C @ q_dof)
+    rate = scope.tap("tendon.rate", C @ qd)
+    width = jnp.where(tendon.friction > 0, tendon.friction_velocity, 1.0)
+    dry = tendon.friction * jnp.tanh(rate / width)
+    pull = -(tendon.stiffness * stretch(tendon, length) + tendon.damping * rate + dry)
+    pull = scope.tap("tendon.force", pull)
+    return Stretched(length, rate, scope.tap("joint.tau_tendon", pull @ C), C)

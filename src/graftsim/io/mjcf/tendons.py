@@ -1,0 +1,127 @@
+"""Fixed tendons of MJCF: lengths that are sums of joint positions, read and written."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graftsim.errors import FileError
+from graftsim.io.mjcf.write_joints import Writer
+from graftsim.io.robot.numbers import floats, text
+from graftsim.io.robot.xml_lines import Notes
+from graftsim.model.build import Builder
+from graftsim.model.numbers import FRICTION_VELOCITY
+
+
+def tendon_names(names: Any, mj: Any) -> list[str]:
+    """A name for every tendon, made up where the file has none."""
+    return [names.of("TENDON", t) or f"tendon{t}" for t in range(mj.ntendon)]
+
+
+def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: Notes) -> None:
+    """Add every tendon of the file; raises FileError, by name, for one that is not linear."""
+    off = {k: mj.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{k}"))
+           for k in ("SPRING", "DAMPER", "FRICTIONLOSS", "CONSTRAINT")}  # fmt: skip
+    for t, name in enumerate(tendon_names(names, mj)):
+        wraps = range(int(mj.tendon_adr[t]), int(mj.tendon_adr[t] + mj.tendon_num[t]))
+        reason = _unlike_ours(mujoco, mj, t, wraps)
+        if reason:
+            raise FileError(
+                f"{path}: tendon '{name}': {reason} is not represented, and the motion would "
+                "differ without it. Accepted: fixed tendons over hinges and slides with "
+                "stiffness, damping, springlength and frictionloss."
+            )
+        joints: dict[str, float] = {}
+        for w in wraps:
+            joint = names.joints[int(mj.wrap_objid[w])]
+            joints[joint] = joints.get(joint, 0.0) + float(mj.wrap_prm[w])
+        friction = 0.0 if off["FRICTIONLOSS"] or off["CONSTRAINT"] else mj.tendon_frictionloss[t]
+        low, high = mj.tendon_lengthspring[t]
+        builder.tendon(
+            name,
+            joints,
+            stiffness=0.0 if off["SPRING"] else float(mj.tendon_stiffness[t]),
+            damping=(0.0 if off["DAMPER"] else float(mj.tendon_damping[t]))
+            + _damping_of_actuators(mujoco, mj, t),
+            slack=(float(low), float(high)),
+            rounding=0.0,
+            friction=float(friction),
+        )
+        if friction:
+            notes.group(
+                "frictionloss is Coulomb friction, smoothed around zero velocity here "
+                "(tendon.friction_velocity); MuJoCo's is a soft constraint.",
+                "tendon",
+                name,
+            )
+
+
+def on_tendon(mujoco: Any, mj: Any, t: int) -> list[int]:
+    """Actuators that act on a tendon."""
+    kind = int(mujoco.mjtTrn.mjTRN_TENDON)
+    return [
+        a for a in range(mj.nactuator)
+        if int(mj.actuator_trntype[a]) == kind and int(mj.actuator_trnid[a, 0]) == t
+    ]  # fmt: skip
+
+
+def _damping_of_actuators(mujoco: Any, mj: Any, t: int) -> float:
+    own = on_tendon(mujoco, mj, t)
+    return float(sum(mj.actuator_damping[a] * mj.actuator_gear[a, 0] ** 2 for a in own))
+
+
+def _unlike_ours(mujoco: Any, mj: Any, t: int, wraps: range) -> str:
+    """What a tendon has that ours do not, in words; empty when there is nothing."""
+    hinge, slide = (int(getattr(mujoco.mjtJoint, f"mjJNT_{k}")) for k in ("HINGE", "SLIDE"))
+    linear = all(int(mj.wrap_type[w]) == int(mujoco.mjtWrap.mjWRAP_JOINT) for w in wraps)
+    if not linear:
+        return "a path through space (spatial tendon)"
+    own = on_tendon(mujoco, mj, t)
+    checks = {
+        "a ball or free joint on it": any(
+            int(mj.jnt_type[mj.wrap_objid[w]]) not in (hinge, slide) for w in wraps
+        ),
+        "a limit of its length": bool(mj.tendon_limited[t]),
+        "a limit of its force": bool(mj.tendon_actfrclimited[t]),
+        "armature": bool(mj.tendon_armature[t]) or any(mj.actuator_armature[a] for a in own),
+        "nonlinear stiffness": bool(np.any(mj.tendon_stiffnesspoly[t])),
+        "nonlinear damping": bool(np.any(mj.tendon_dampingpoly[t])),
+        "plastic yield": mj.tendon_plasticadr[t] >= 0,
+    }
+    return next((what for what, wrong in checks.items() if wrong), "")
+
+
+def write_tendons(w: Writer, root: ET.Element) -> None:
+    """The `<tendon>` section; what MuJoCo has otherwise is named as lost."""
+    t, section = w.model.tendon, ET.Element("tendon")
+    coefficients = floats(t.coefficient)
+    for k, name in enumerate(t.names):
+        item = ET.SubElement(section, "fixed", name=name)
+        for (i, dof), c in zip(t.entries, coefficients, strict=True):
+            joint, _ = w.dof_place[w.tree.dofs[dof]]
+            if i == k and joint != w.tree.dofs[dof]:
+                w.lost.append(f"tendon {name}: its part over {w.tree.dofs[dof]}.")
+            elif i == k:
+                ET.SubElement(item, "joint", joint=joint, coef=text(c))
+        resistance = {"stiffness": t.stiffness, "damping": t.damping, "frictionloss": t.friction}
+        for xml, values in resistance.items():
+            if float(values[k]):
+                item.set(xml, text(values[k]))
+        slack = floats([t.slack_lower[k], t.slack_upper[k]])
+        if float(t.stiffness[k]):
+            item.set("springlength", text(slack))
+            if float(t.rounding[k]) and slack[0] != slack[1]:
+                w.lost.append(
+                    f"tendon {name}: the ends of its slack, rounded over {float(t.rounding[k]):g}."
+                )
+        width = float(t.friction_velocity[k])
+        if float(t.friction[k]) and abs(width / FRICTION_VELOCITY - 1) > 1e-6:
+            w.lost.append(
+                f"tendon {name}: friction smoothed over {width:g}; MuJoCo's frictionloss is a "
+                "constraint."
+            )
+    if len(section):
+        root.append(section)

@@ -1,0 +1,94 @@
+"""Delay of a command in a fit: found where the log tells it, named where it does not."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import graftsim as gs
+from graftsim.identify.words import Status
+
+DT, NOISE = 0.004, 2e-4
+TRUTH = {"armature": 0.02, "damping": 0.3}
+
+
+def servo(delay=None, **numbers):
+    """A joint with a servo, gravity on its arm."""
+    builder = gs.Builder("servo")
+    builder.link(
+        "arm", axis=(0, 1, 0), mass=0.4, com=(0.1, 0, 0), inertia=0.002, **(TRUTH | numbers)
+    )
+    builder.actuator("arm", "arm", "position", kp=25.0, kd=0.4, delay=delay)
+    return gs.Simulator(builder.build(), DT, substeps=4, integrator=gs.ImplicitDamping())
+
+
+def log(command, delay, noise=NOISE):
+    """Angles with noise under commands at every step."""
+    truth = servo(delay)
+    run = truth.rollout(truth.initial_state(), command[:, None])
+    q = np.asarray(run.q[:, 0]) + noise * np.random.default_rng(0).normal(size=len(run.q))
+    return gs.recording_from_arrays(
+        {"time": np.asarray(run.time), "q": q, "u": np.append(command, command[-1])},
+        {"joint.q[arm]": "q", "control[arm]": "u"},
+        name="log", time="time",
+    )  # fmt: skip
+
+
+def steps(n=1500, hold=25):
+    """A staircase of random levels: every step tells the delay."""
+    return np.repeat(np.random.default_rng(3).uniform(-0.5, 0.5, -(-n // hold)), hold)[:n]
+
+
+FREE = {"joint.armature[*]": gs.Positive(), "joint.damping[*]": gs.Positive()}
+
+
+@pytest.mark.parametrize("delay", [0.0011, 0.0073, 0.0142])
+def test_delay_is_recovered(delay):
+    """Within 0.2 ms and its interval, together with armature and damping, from a wrong start."""
+    free = {**FREE, "actuator.delay[*]": gs.Bounds(0, 0.02)}
+    start = servo(armature=0.01, damping=0.1)
+    result = gs.fit(gs.Problem(start, log(steps(), delay), free, noise={"joint.q[arm]": NOISE}))
+    row = next(r for r in result.parameters if r.name.startswith("actuator.delay"))
+    assert abs(row.value - delay) < min(2e-4, 4 * row.std)
+    for name, value in TRUTH.items():
+        found = next(r for r in result.parameters if r.name == f"joint.{name}[arm]")
+        assert abs(found.value - value) < 4 * found.std
+        # Damping and the servo's own kd cannot be told apart.
+        assert found.status in (Status.IDENTIFIED, Status.CONDITIONAL)
+        assert found.trades_with in ("", "actuator.kd[arm]")
+
+
+def test_what_was_withheld_is_named():
+    """A fit without delay of a log with one ends with wrong numbers, and says on what they hang."""
+    recording = log(steps(), 0.0073)
+    result = gs.fit(gs.Problem(servo(), recording, FREE, noise={"joint.q[arm]": NOISE}))
+    armature = next(r for r in result.parameters if r.name.startswith("joint.armature"))
+    assert abs(armature.value - 0.02) > 4 * armature.std
+    assert armature.status == Status.CONDITIONAL
+    assert armature.trades_with == "actuator.delay[arm]"
+    found = next(w for w in result.withheld if w.name == "actuator.delay[arm]")
+    assert found.std < 2e-3
+    # To first order the data ask for the delay that was there.
+    assert found.asked == pytest.approx(0.0073, rel=0.3)
+    assert any("actuator.delay[arm], not free" in w and "Free it" in w for w in result.warnings)
+
+
+def test_a_log_that_does_not_tell_the_delay():
+    """One slow sine: the direction of delay, damping and armature is named, the rest is known."""
+    t = DT * np.arange(1500)
+    recording = log(0.02 * np.sin(2 * np.pi * 0.3 * t), 0.006, noise=2.5e-3)
+    free = {**FREE, "actuator.delay[*]": gs.Bounds(0, 0.02)}
+    result = gs.fit(gs.Problem(servo(), recording, free, noise={"joint.q[arm]": 2.5e-3}))
+    assert any("actuator.delay[arm]" in w.weights for w in result.weak)
+    assert all(r.status != Status.IDENTIFIED for r in result.parameters if "delay" in r.name)
+
+
+def test_nothing_is_said_where_nothing_is_withheld():
+    """With delay, zero and gains free, or without actuators, there is nothing to try."""
+    free = {**FREE, "actuator.delay[*]": gs.Bounds(0, 0.02), "actuator.zero[*]": gs.Unbounded(),
+            "actuator.kp[*]": gs.Positive(), "actuator.kd[*]": gs.Positive()}  # fmt: skip
+    result = gs.fit(
+        gs.Problem(servo(), log(steps(800), 0.004), free, noise={"joint.q[arm]": NOISE})
+    )
+    assert result.withheld == ()
+    assert np.isnan(result.parameters[0].std_if_freed)
+    assert float(jnp.max(result.simulator.model.actuator.delay)) < 0.02
