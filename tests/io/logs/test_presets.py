@@ -92,12 +92,13 @@ def gs_presets():
 
 
 def test_unitree_motors_are_in_its_order_of_legs():
-    """FR first, whatever the order of the robot's file; gains and torques are channels."""
+    """FR first, whatever the order of the robot's file; gains that change are channels."""
     arrays = {"time": TIME}
     for i in range(20):
         arrays[f"/lowstate.motor_state[{i}].q"] = TIME + i
         arrays[f"/lowcmd.motor_cmd[{i}].q"] = TIME - i
-        arrays[f"/lowcmd.motor_cmd[{i}].kp"] = 0 * TIME + i
+        arrays[f"/lowcmd.motor_cmd[{i}].kp"] = 20 + TIME
+        arrays[f"/lowcmd.motor_cmd[{i}].kd"] = 0 * TIME + i
     model = robot(LEGS, drives=LEGS)
     found = Unitree().propose(array_table(arrays, "log"), RobotNames.of(model))
     plan = {g.channel: g.spec.columns[0] for g in found.guesses}
@@ -105,8 +106,10 @@ def test_unitree_motors_are_in_its_order_of_legs():
     assert plan["joint.q[FL_hip]"] == "/lowstate.motor_state[3].q"
     assert plan["joint.q[RL_calf]"] == "/lowstate.motor_state[11].q"
     assert plan["control[RR_thigh_servo]"] == "/lowcmd.motor_cmd[7].q"
-    assert plan["signal[desired.kp:FR_calf]"] == "/lowcmd.motor_cmd[2].kp"
+    assert plan["control[FR_calf_servo.kp]"] == "/lowcmd.motor_cmd[2].kp"
     assert len(plan) == 36 and "order of legs" in found.notes[0]
+    assert found.start["actuator.kd[FL_hip_servo]"] == 3 and len(found.start) == 12
+    assert "motor_cmd.kd: the same throughout" in found.notes[-1]
 
 
 def test_arrays_of_all_joints_in_the_robots_order():
