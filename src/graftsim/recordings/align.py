@@ -40,7 +40,7 @@ COARSE = 2**13
 
 FORM = 0.15
 """Share of a servo's lag by which its form may put the offset wrong. Eight recordings of Unitree
-robots, whose offset is within 8 ms of zero, are off by up to 9 ms of 67, and 28 of 150."""
+robots, whose offset is within 8 ms of zero, are off by up to 9 ms of 67, and 25 of 150."""
 
 NEAR = 0.5
 """s: lags of joints of one robot differ by less, and an offset is known better."""
