@@ -40,7 +40,7 @@ EXTENSIONS = {
 # The bases of strategies: their subclasses should act and not be asked what they are.
 STRATEGIES = re.compile(
     r"(ContactLaw|ForceLaw|ImpulseLaw|Integrator|Euler|JointType|Sensor|LocalSolver|GlobalSearch|"
-    r"SupervisedLoss|Loss|LogFormat|RobotFormat|Friction)"
+    r"SupervisedLoss|Loss|LogFormat|Preset|RobotFormat|Friction)"
 )
 # Strategies of the estimation that have no common base in older checkouts.
 OPTIONS = {

@@ -20,6 +20,7 @@ from graftsim.io.logs.columns import ColumnSpec
 from graftsim.io.logs.formats import open_tables
 from graftsim.io.logs.guess import LogGuess, guess_log, with_log
 from graftsim.io.logs.names import RobotNames
+from graftsim.io.logs.tables import folded
 from graftsim.model.catalogue import labels, leaf
 from graftsim.model.model import Model
 from graftsim.recordings.channels import split_name
@@ -123,6 +124,8 @@ def _doubts(guess: LogGuess) -> Iterator[str]:
 def _columns(guess: LogGuess, names: tuple[str, ...]) -> Iterator[str]:
     if guess.clock is not None:
         yield from _assigned("time", _text(guess.clock[0]), guess.clock[1])
+    elif guess.clocks:
+        yield f"# clock: {_one_line(', '.join(guess.clocks))}"
     elif "time=0.01" in guess.fault:
         yield "# time = 0.01  # s between samples: no column is a clock"
     family = ""
@@ -134,11 +137,9 @@ def _columns(guess: LogGuess, names: tuple[str, ...]) -> Iterator[str]:
         family = quantity
         yield from _assigned(_text(each.channel), _spec(each.spec), each.reason)
     taken = {column for each in guess.guesses for column in each.spec.columns}
-    taken |= {guess.clock[0]} if guess.clock else set()
-    rest = [name for name in names if name not in taken]
+    rest = [name for name in names if name not in taken and name not in guess.clocks]
     if rest:
-        shown = ", ".join(rest[:60]) + (f" and {len(rest) - 60} more" if len(rest) > 60 else "")
-        yield f"# not taken: {_one_line(shown)}"
+        yield f"# not taken: {_one_line(', '.join(folded(rest)))}"
 
 
 def _spec(spec: ColumnSpec) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
+from itertools import combinations
 
-from graftsim.errors import LogError
+from graftsim.errors import GraftsimWarning, LogError
 from graftsim.recordings.channels import split_name
 from graftsim.recordings.recording import Recording, seconds
 
@@ -77,11 +79,12 @@ def merge_parts(recordings: Sequence[Recording]) -> list[Recording]:
     clear which belong together: each of the first kind has half of its time in common with one
     alone of the second. Others stay as they are.
 
-    Raises: LogError where it is not clear.
+    Raises: LogError where it is not clear. Warns: GraftsimWarning of two that share no channel.
     """
     drives = [r for r in recordings if drives_only(r)]
     moves = [r for r in recordings if moves_only(r)]
     if not drives:
+        _doubt(recordings)
         return list(recordings)
     partners: dict[int, Recording] = {}
     for drive in drives:
@@ -94,6 +97,20 @@ def merge_parts(recordings: Sequence[Recording]) -> list[Recording]:
         for r in recordings
         if not any(r is drive for drive in drives)
     ]
+
+
+def _doubt(recordings: Sequence[Recording]) -> None:
+    """Warn of two recordings that look like sensors of one run in two files."""
+    for a, b in combinations(recordings, 2):
+        apart = not set(a) & set(b)
+        if apart and common_time(a, on_clock_of(a, b)) >= OVERLAP:
+            warnings.warn(
+                f"{a.name} and {b.name} have no channel in common, and their times overlap. If "
+                "they are of one run, --merge clock (graftsim.merge_recordings) makes them one.",
+                GraftsimWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def _unclear(drive: Recording, drives: Sequence[Recording], moves: Sequence[Recording]) -> str:

@@ -303,7 +303,8 @@ def test_a_data_set_without_what_it_needs(tmp_path):
     """Folders that are none, an info.json that is none, no Parquet file, no fps."""
     folder = tmp_path / "set"
     folder.mkdir()
-    assert "no log, but a folder" in refused(folder, None)
+    said = refused(folder, None)
+    assert "it is a folder, and no bag (metadata.yaml" in said and "meta/info.json" in said
     write_lerobot(folder := tmp_path / "other", "v3.0")
     info = folder / "meta" / "info.json"
     for text, says in (
@@ -388,3 +389,14 @@ def test_frames_that_a_data_set_lost(tmp_path, arm):
     assert len(whole[JOINT_Q[0]].time) == COUNT
     assert len(holed[JOINT_Q[0]].time) == COUNT - 1
     assert np.allclose(np.delete(TIME, 50), holed[JOINT_Q[0]].time, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["bag", "mcap"])
+def test_bags_that_were_cut_off(tmp_path, kind):
+    """As by a flat battery: refused, with the tool that mends them."""
+    path = tmp_path / ("log.bag" if kind == "bag" else "log")
+    path = write_ros(path, joint_states(nanoseconds()), kind)
+    file = path if kind == "bag" else next(path.glob("*.mcap"))
+    file.write_bytes(file.read_bytes()[:-200])
+    said = refused(file, None)
+    assert str(file) in said and "mcap recover" in said and "rosbag reindex" in said

@@ -17,6 +17,7 @@ from graftsim.io.logs.read import (
     recording_from_arrays,
     write_csv,
 )
+from graftsim.io.logs.tables import folded
 from graftsim.recordings.recording import Channel, Recording
 
 # --- mappings and formats
@@ -188,6 +189,15 @@ def test_csv_needs_one_clock(tmp_path):
     made = Recording({c.name: c for c in channels})
     with pytest.raises(LogError, match=r"control\[0\] and control\[1\] have different clocks"):
         write_csv(made, tmp_path / "x.csv")
+
+
+def test_many_columns_of_an_array_are_folded_in_messages():
+    """In a row, by their numbers; names stay as they are."""
+    names = ["a[0]", "a[1]", "a[2]", "b[2]", "b[4]", "c[x]", "d", "a[3]", "e[0]", "f[1]"]
+    assert folded(names) == [
+        "a[0] to a[2]", "b[2]", "b[4]", "c[x]", "d", "a[3]", "e[0]", "f[1]",
+    ]  # fmt: skip
+    assert folded([]) == []
 
 
 # --- wrong use

@@ -92,12 +92,13 @@ def gs_presets():
 
 
 def test_unitree_motors_are_in_its_order_of_legs():
-    """FR first, whatever the order of the robot's file; gains and torques are channels."""
+    """FR first, whatever the order of the robot's file; gains that change are channels."""
     arrays = {"time": TIME}
     for i in range(20):
         arrays[f"/lowstate.motor_state[{i}].q"] = TIME + i
         arrays[f"/lowcmd.motor_cmd[{i}].q"] = TIME - i
-        arrays[f"/lowcmd.motor_cmd[{i}].kp"] = 0 * TIME + i
+        arrays[f"/lowcmd.motor_cmd[{i}].kp"] = 20 + TIME
+        arrays[f"/lowcmd.motor_cmd[{i}].kd"] = 0 * TIME + i
     model = robot(LEGS, drives=LEGS)
     found = Unitree().propose(array_table(arrays, "log"), RobotNames.of(model))
     plan = {g.channel: g.spec.columns[0] for g in found.guesses}
@@ -105,8 +106,10 @@ def test_unitree_motors_are_in_its_order_of_legs():
     assert plan["joint.q[FL_hip]"] == "/lowstate.motor_state[3].q"
     assert plan["joint.q[RL_calf]"] == "/lowstate.motor_state[11].q"
     assert plan["control[RR_thigh_servo]"] == "/lowcmd.motor_cmd[7].q"
-    assert plan["signal[desired.kp:FR_calf]"] == "/lowcmd.motor_cmd[2].kp"
+    assert plan["control[FR_calf_servo.kp]"] == "/lowcmd.motor_cmd[2].kp"
     assert len(plan) == 36 and "order of legs" in found.notes[0]
+    assert found.start["actuator.kd[FL_hip_servo]"] == 3 and len(found.start) == 12
+    assert "motor_cmd.kd: the same throughout" in found.notes[-1]
 
 
 def test_arrays_of_all_joints_in_the_robots_order():
@@ -157,6 +160,23 @@ def test_a_gripper_in_percent_of_its_travel():
     assert any("0 to 100 taken as the travel" in note for note in made.notes)
 
 
+def test_a_data_set_of_old_names():
+    """`main_shoulder` has no ending, and ends as the robot's joint is called."""
+    arrays = {f"observation.state[main_{j}]": 90 * Q[:, k] for k, j in enumerate(JOINTS)}
+    made = recording_from_arrays({"time": TIME, **arrays}, robot=robot(JOINTS))
+    assert np.allclose(made["joint.q[elbow]"].values[:, 0], np.pi / 2 * Q[:, 1])
+
+
+def test_a_data_set_without_names():
+    """State and action in degrees go by the robot's order, if it has as many joints."""
+    arrays = {"time": TIME, "observation.state": np.degrees(8 * Q), "action": np.degrees(8 * Q) + 1}
+    made = recording_from_arrays(arrays, robot=robot(JOINTS, drives=JOINTS))
+    assert np.allclose(made["joint.q[elbow]"].values[:, 0], 8 * Q[:, 1])
+    assert np.allclose(made["control[shoulder_servo]"].values[:, 0], 8 * Q[:, 0] + np.pi / 180)
+    with pytest.raises(LogError, match="no column was mapped"):
+        recording_from_arrays({"time": TIME, "observation.state": Q}, robot=robot(["a"]))
+
+
 @pytest.mark.parametrize(
     ("columns", "joints", "channels"),
     [
@@ -191,6 +211,7 @@ def test_columns_by_the_words_in_their_names(columns, joints, channels):
         ("q_1", np.sin(TIME), None),
         ("q_deg_1", np.sin(TIME), "deg"),
         ("dq_1 [rpm]", TIME, "rpm"),
+        ("q_1 (raw)", TIME, None),
         ("motor_q_1", 90 * TIME, None),
     ],
 )

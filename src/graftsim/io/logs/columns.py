@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from graftsim.errors import LogError, suggest
-from graftsim.io.logs.tables import Table
+from graftsim.io.logs.tables import Table, folded
 from graftsim.recordings.channels import (
     parse_name,
     part_names,
@@ -213,7 +213,7 @@ def left_out(table: Table, used: Iterable[str]) -> list[str]:
     """Notes that name every column not read."""
     taken = set(used)
     rest = [name for name in table.names if name not in taken]
-    notes = [f"columns not read: {', '.join(rest)}"] if rest else []
+    notes = [f"columns not read: {', '.join(folded(rest))}"] if rest else []
     typed = [n for n in rest if (parsed := split_name(n)) and "." in parsed.quantity]
     notes += [
         f"column {n!r} looks like a channel but its quantity is not one of "

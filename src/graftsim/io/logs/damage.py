@@ -18,8 +18,9 @@ MOST_PACKED = 1100
 
 
 @contextmanager
-def reading(path: Path, form: str, part: str = "") -> Iterator[None]:
-    """Inside, any exception is raised again as a LogError: `path, part: cannot be read as form`.
+def reading(path: Path, form: str, part: str = "", remedy: str = "") -> Iterator[None]:
+    """Inside, any exception is raised again as a LogError: `path, part: cannot be read as form`,
+    and what to do.
 
     Readers of damaged files raise what they stumble over: many kinds, MemoryError where a header
     declares more than there is, RecursionError where it nests.
@@ -34,7 +35,7 @@ def reading(path: Path, form: str, part: str = "") -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         said = " ".join(str(error).split()) or type(error).__name__
-        raise LogError(f"{place}: cannot be read as {form}: {said[:300]}") from error
+        raise LogError(f"{place}: cannot be read as {form}: {said[:300]}{remedy}") from error
 
 
 def library(path: Path, form: str, module: str, extra: str) -> ModuleType:

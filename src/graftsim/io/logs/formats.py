@@ -78,7 +78,11 @@ def _form_of(path: Path, formats: Sequence[LogFormat]) -> LogFormat:
         return recognised[-1]
     if suffix not in readers and not path.is_dir():
         raise LogError(f"{path}: cannot read {suffix!r} files; use {', '.join(readers)}.")
+    if path.is_dir():
+        raise LogError(
+            f"{path}: there is no such file: it is a folder, and no bag (metadata.yaml; ros2 bag "
+            "reindex writes it) nor a data set (meta/info.json)."
+        )
     if not path.is_file():
-        what = "no log, but a folder without what a bag or a data set has" if path.is_dir() else ""
-        raise LogError(f"{path}: there is no such file{f': it is {what}' if what else ''}.")
+        raise LogError(f"{path}: there is no such file.")
     return readers[suffix]

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import GraftsimWarning, LogError
-from graftsim.io.logs.columns import clock_in_header, clock_spec, from_header
+from graftsim.io.logs.clocks import timings
+from graftsim.io.logs.columns import ColumnSpec, clock_in_header, clock_spec, from_header
 from graftsim.io.logs.names import RobotNames
 from graftsim.io.logs.presets import PRESETS, Guess
 from graftsim.io.logs.presets.plain_columns import PlainColumns
@@ -30,6 +31,7 @@ REPAIRS: tuple[tuple[str, Mapping[str, Any]], ...] = (
 class LogGuess:
     """Channels with reasons; the clock, if it must be named; repairs, by option, with reasons.
 
+    clocks: columns that are clocks, of the reader's own choice or not.
     header: whether the columns are called as channels and need no mapping. doubts: warnings of the
     reading with all this; fault: why it still cannot be read. start: parameters the log states.
     """
@@ -37,6 +39,7 @@ class LogGuess:
     guesses: tuple[Guess, ...] = ()
     header: bool = False
     clock: tuple[str, str] | None = None
+    clocks: tuple[str, ...] = ()
     repairs: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
@@ -64,8 +67,26 @@ def guess_log(table: Table, robot: RobotNames | None) -> LogGuess:
         columns["time"] = clock[0]
     repairs, doubts, fault = _tried(table, columns, robot)
     return LogGuess(
-        plan.guesses, bool(plain), clock, repairs, plan.notes, doubts, fault, plan.start
+        plan.guesses,
+        bool(plain),
+        clock,
+        _clocks(table, plan, clock),
+        repairs,
+        plan.notes,
+        doubts,
+        fault,
+        plan.start,
     )
+
+
+def _clocks(table: Table, plan: Plan, clock: tuple[str, str] | None) -> tuple[str, ...]:
+    """Columns that are clocks of the channels; none where there is no clock."""
+    try:
+        found = timings(plan.columns, clock and clock[0], table, unordered=True)
+    except LogError:
+        return ()
+    specs = [timing.clock for timing in found.values()]
+    return tuple(dict.fromkeys(s.columns[0] for s in specs if isinstance(s, ColumnSpec)))
 
 
 def with_log(have: LogGuess, first: Table, table: Table, robot: RobotNames | None) -> LogGuess:
@@ -84,6 +105,7 @@ def with_log(have: LogGuess, first: Table, table: Table, robot: RobotNames | Non
         guesses=(*have.guesses, *more),
         header=have.header and new.header,
         clock=have.clock or new.clock,
+        clocks=tuple(dict.fromkeys((*have.clocks, *new.clocks))),
         repairs={**new.repairs, **have.repairs},
         notes=tuple(dict.fromkeys((*have.notes, *notes))),
         doubts=tuple(dict.fromkeys((*have.doubts, *new.doubts))),

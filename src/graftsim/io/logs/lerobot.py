@@ -52,13 +52,12 @@ class LeRobot(LogFormat):
 def _root_of(path: Path) -> Path | None:
     """The folder of the data set that a folder or file is, or is part of."""
     if path.is_dir():
-        return path if (path / _INFO).is_file() and _has_features(path / _INFO) else None
-    if path.suffix.lower() != ".parquet" or not path.is_file():
+        roots = [path]
+    elif path.suffix.lower() == ".parquet" and path.is_file():
+        roots = [folder.parent for folder in path.resolve().parents if folder.name == "data"]
+    else:
         return None
-    for folder in path.resolve().parents:
-        if folder.name == "data":
-            return folder.parent if (folder.parent / _INFO).is_file() else None
-    return None
+    return next((root for root in roots if _has_features(root / _INFO)), None)
 
 
 def _has_features(path: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import final
 from graftsim.errors import LogError
 from graftsim.io.logs.damage import library, reading
 from graftsim.io.logs.format import LogFormat
-from graftsim.io.logs.ros import is_foreign_mcap
+from graftsim.io.logs.ros import REMEDY, is_foreign_mcap
 from graftsim.io.logs.tables import Table
 from graftsim.io.logs.topics import Topic, topics_table
 
@@ -30,7 +30,7 @@ class McapJSON(LogFormat):
         mcap = library(path, self.name, "mcap.reader", "ros")
         topics: dict[str, Topic] = {}
         skipped: dict[str, str] = {}
-        with path.open("rb") as file, reading(path, self.name):
+        with path.open("rb") as file, reading(path, self.name, remedy=REMEDY):
             reader = mcap.make_reader(file, validate_crcs=True)
             for _, channel, message in reader.iter_messages():
                 if channel.message_encoding != "json":

@@ -16,6 +16,11 @@ from graftsim.io.logs.topics import Topic, topics_table
 
 MCAP = b"\x89MCAP0\r\n"
 _MAGIC = {b"#ROSBAG V2.0": ".bag", b"SQLite format 3\x00": ".db3", MCAP: ".mcap"}
+REMEDY = (
+    " If the recording was cut off, reindexing may mend it: rosbag reindex (.bag), ros2 bag "
+    "reindex (a folder), mcap recover (.mcap)."
+)
+
 # Types without the state of a mechanism, that are long to decode.
 _HEAVY = ("Image", "CompressedImage", "PointCloud2", "PointCloud", "LaserScan", "OccupancyGrid")
 
@@ -42,7 +47,7 @@ class RosBag(LogFormat):
         store = typesys.get_typestore(typesys.Stores.LATEST)
         with (
             _named_right(path) as right,
-            reading(path, self.name),
+            reading(path, self.name, remedy=REMEDY),
             anyreader.AnyReader([right], default_typestore=store) as reader,
         ):
             _messages(path, reader, topics, skipped)

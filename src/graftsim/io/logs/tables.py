@@ -103,6 +103,22 @@ class Table:
         raise LogError(f"{self.source}: there is no column {name!r}. {suggest(name, known, 40)}")
 
 
+def folded(names: Iterable[str]) -> list[str]:
+    """Names for a message; of `a[0]`, `a[1]`, `a[2]` in a row only `a[0] to a[2]`."""
+    found: list[tuple[str, str, int | None]] = []
+    for name in names:
+        stem, _, number = name.removesuffix("]").rpartition("[")
+        numbered = name.endswith("]") and number.isdecimal()
+        place = int(number) if numbered and len(number) < 9 else None
+        last = found[-1] if found else ("", "", None)
+        follows = place is not None and last[2] is not None and last[2] + 1 == place
+        if follows and last[1].rpartition("[")[0] == stem:
+            found[-1] = (last[0], name, place)
+        else:
+            found.append((name, name, place))
+    return [first if first == last else f"{first} to {last}" for first, last, _ in found]
+
+
 def array_table(arrays: Mapping[str, ArrayLike], source: str) -> Table:
     """A table of arrays by name: [n] is a column, [n, d] the columns `name[0]` to `name[d-1]`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, final
 
 import numpy as np
@@ -12,29 +13,52 @@ from graftsim.io.logs.presets.preset import Family, Preset, Proposal, guesses_of
 from graftsim.io.logs.tables import Table
 
 _QUANTITIES = {"pos": "joint.q", "vel": "joint.qd", "effort": "joint.tau", "torque": "joint.tau"}
+STATE = "observation.state, without names in the data set, in the order of the robot's joints"
 LARGEST_TURN = 2 * np.pi + 0.1
 """A joint of an arm that goes beyond a full turn is rather in degrees."""
 
 
 @final
 class LeRobotNames(Preset):
-    """`observation.state[NAME.pos]` is measured, `action[NAME.pos]` desired."""
+    """`observation.state[NAME.pos]` is measured, `action[NAME.pos]` desired; old data sets have no
+    ending, or no names.
+    """
 
     name: ClassVar[str] = "LeRobot names"
 
     def propose(self, table: Table, robot: RobotNames | None) -> Proposal | None:
         """Degrees where the numbers go beyond a full turn; a gripper's 0 to 100 is its travel."""
-        families = []
-        for array, commanded in (("observation.state", False), ("action", True)):
-            for ending, quantity in _QUANTITIES.items():
-                pattern = rf"(?P<path>{array})\[(?P<label>.+)\.{ending}\]"
-                for path, columns in labelled(table, pattern).items():
-                    families.append(Family(quantity, columns, path, commanded))
+        families = _named(table, {rf"(?P<label>.+)\.{e}": q for e, q in _QUANTITIES.items()})
+        families = families or _named(table, {r"(?P<label>[^\d\]].*)": "joint.q"})
+        families = families or _in_order(table, robot)
         if not families:
             return None
         specs, notes = _specs(families, table, robot)
         guesses, more = guesses_of(families, robot, specs)
         return Proposal(tuple(guesses), (*notes, *more))
+
+
+def _named(table: Table, quantities: Mapping[str, str]) -> list[Family]:
+    """State and action by patterns of labels, each of a quantity."""
+    return [
+        Family(quantity, columns, path, commanded)
+        for array, commanded in (("observation.state", False), ("action", True))
+        for label, quantity in quantities.items()
+        for path, columns in labelled(table, rf"(?P<path>{array})\[{label}\]").items()
+    ]
+
+
+def _in_order(table: Table, robot: RobotNames | None) -> list[Family]:
+    """State and action without names, in the order of the robot's joints if there are as many."""
+    state = table.groups.get("observation.state", ())
+    if robot is None or len(state) != len(robot.joints) or state[0] != "observation.state[0]":
+        return []
+    action = table.groups.get("action", ())
+    families = [Family("joint.q", dict(zip(robot.joints, state, strict=True)), STATE)]
+    if len(action) == len(state):
+        columns = dict(zip(robot.joints, action, strict=True))
+        families.append(Family("joint.q", columns, "action", commanded=True))
+    return families
 
 
 def _specs(

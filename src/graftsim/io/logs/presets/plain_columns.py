@@ -12,11 +12,13 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from graftsim.errors import LogError
 from graftsim.io.logs.columns import ColumnSpec, clock_in_header
 from graftsim.io.logs.names import RobotNames, matched
 from graftsim.io.logs.presets.lerobot_names import LARGEST_TURN
 from graftsim.io.logs.presets.preset import KINDS, Guess, Preset, Proposal
 from graftsim.io.logs.tables import Table
+from graftsim.recordings.units import unit as unit_of
 from graftsim.selectors import row_name
 
 _WORDS = {
@@ -99,13 +101,21 @@ def _column(name: str) -> _Column | None:
         return None
     quantity = _QUANTITY[tokens[kinds[-1]]] if kinds else "command"
     units = _UNITS.get(quantity, {})
-    unit = stated or next((units[t] for t in tokens if t in units), None)
+    unit = _known(stated) or next((units[t] for t in tokens if t in units), None)
     skip = {*_COMMAND, *_NOISE, *_QUANTITY, *units, *("s" if unit else "")}
     rest = [t for k, t in enumerate(tokens) if t not in skip and k not in short]
     numbers = [int(t) for t in rest if t.isdigit()]
     return _Column(
         name, quantity, commanded, "_".join(rest), numbers[-1] if numbers else None, unit
     )
+
+
+def _known(stated: str | None) -> str | None:
+    """A unit in brackets, if it is one."""
+    try:
+        return stated if stated and unit_of(stated) else None
+    except LogError:
+        return None
 
 
 def _joints(found: list[_Column], robot: RobotNames | None) -> dict[str, str]:

@@ -13,8 +13,14 @@ from graftsim.io.logs.names import RobotNames, matched
 from graftsim.io.logs.tables import Table
 from graftsim.selectors import row_name
 
-KINDS = {"joint.q": "position", "joint.qd": "velocity", "joint.tau": "torque"}
-"""Kind of the actuator that a desired value of a joint's quantity commands."""
+KINDS = {
+    "joint.q": "position",
+    "joint.qd": "velocity",
+    "joint.tau": "torque",
+    "kp": "kp",
+    "kd": "kd",
+}
+"""Kind of the actuator that a desired value of a joint's quantity commands, or its input."""
 
 
 @dataclass(frozen=True)

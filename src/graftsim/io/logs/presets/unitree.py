@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import ClassVar, final
 
+import numpy as np
+
 from graftsim.io.logs.names import RobotNames
 from graftsim.io.logs.presets.preset import Family, Preset, Proposal, guesses_of, labelled
 from graftsim.io.logs.tables import Table
+from graftsim.selectors import row_name
 
 _STATE = {"q": "joint.q", "dq": "joint.qd", "tau_est": "joint.tau", "tauEst": "joint.tau"}
 _COMMAND = {"q": "joint.q", "dq": "joint.qd", "tau": "joint.tau", "kp": "kp", "kd": "kd"}
@@ -41,8 +44,34 @@ class Unitree(Preset):
                    f.commanded)
             for f in families
         ]  # fmt: skip
-        guesses, notes = guesses_of(named, robot)
-        return Proposal(tuple(guesses), (how, *notes))
+        held, start = _held_gains(named, table, robot)
+        guesses, notes = guesses_of([f for f in named if f not in held], robot)
+        if held:
+            said = ", ".join(dict.fromkeys(f.origin for f in held))
+            notes.append(
+                f"{said}: the same throughout, so parameters of the servos and no channels"
+            )
+        return Proposal(tuple(guesses), (how, *notes), start)
+
+
+def _held_gains(
+    families: list[Family], table: Table, robot: RobotNames | None
+) -> tuple[list[Family], dict[str, float]]:
+    """Gains that never change, and the parameters of servos that they are."""
+    held, start = [], {}
+    for family in families:
+        if family.quantity not in ("kp", "kd"):
+            continue
+        cells = table.load(family.columns.values())
+        values = {joint: cells[column].values for joint, column in family.columns.items()}
+        if any(np.ptp(v) > 0 or not np.isfinite(v).all() for v in values.values()):
+            continue
+        held.append(family)
+        for drive in robot.drives if robot else ():
+            if drive.dof in values and drive.kind == "position":
+                parameter = row_name(f"actuator.{family.quantity}", drive.name)
+                start[parameter] = float(values[drive.dof][0])
+    return held, start
 
 
 def _joints(motors: list[int], robot: RobotNames | None) -> tuple[dict[str, str], str]:
