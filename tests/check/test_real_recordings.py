@@ -122,12 +122,10 @@ def arm(data_dir, tmp_path_factory):
     folder = data_dir / "staubli_tx40"
     text = (folder / "tx40.urdf").read_text()
     # The last link of the file has no inertia about its axis.
-    inertia = " ".join(
-        f'{k}="{1e-4 if k[1] == k[2] else 0}"' for k in ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"]
-    )
-    text = re.sub(
-        r'(<link name="link_6">.*?<inertia )[^>]*/>', rf"\1{inertia}/>", text, flags=re.DOTALL
-    )
+    sizes = {"ixx": 1e-4, "ixy": 0, "ixz": 0, "iyy": 1e-4, "iyz": 0, "izz": 1e-4}
+    body = " ".join(f'{k}="{x:g}"' for k, x in sizes.items())
+    last = re.compile(r'(<link name="link_6">.*?<inertia )[^>]*/>', re.DOTALL)
+    text = last.sub(rf"\1{body}/>", text)
     robot = tmp_path_factory.mktemp("arm") / "tx40.urdf"
     robot.write_text(text)
     model = gs.load(robot, base="fixed")
