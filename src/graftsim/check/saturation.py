@@ -40,7 +40,7 @@ class Saturation(Check):
             for label, channel in of(recording, "control", "joint.tau"):
                 yield from _flat(robot, label, channel, recording)
             for label, channel in of(recording, "joint.q"):
-                if channel.width == 1 and label in robot.dofs:
+                if channel.width == 1 and len(channel.time) >= VALUES and label in robot.dofs:
                     yield from _limits(robot, label, channel, recording)
 
 
