@@ -58,8 +58,8 @@ def _stuck(channel: Channel, label: str, recording: Recording) -> Finding:
     value = " ".join(f"{x:.6g}" for x in channel.values[0])
     return Finding(
         Level.NOTE,
-        f"keeps the value {value} in all {len(channel.time)} samples: a joint or link that is held, "
-        "or a sensor that is stuck",
+        f"keeps the value {value} in all {len(channel.time)} samples: a joint or link that is "
+        "held, or a sensor that is stuck",
         float(len(channel.time)),
         line("--rename", f"{channel.name}={row_name('signal', label)}"),
         channel.name,
