@@ -49,7 +49,7 @@ def faults():
     right, t = swing(), clock()
     q, qd, qdd = motion(t)
     tau = torque(q, qd, qdd)
-    rad = 180 / np.pi
+    quiet, rad = changed(right, tau=None), 180 / np.pi
     servo, free = pendulum("position"), pendulum(None)
     held = np.repeat(q[::4], 4)
     burst = (0.05 * np.arange(200)[:, None] + 0.0004 * np.arange(10)).ravel()
@@ -65,13 +65,16 @@ def faults():
     wrapped = (np.pi + q + np.pi) % (2 * np.pi) - np.pi
     return {
         "a joint by a name near its own": Fault(
-            "names", free, [right.rename({"joint.q[j]": "joint.q[jj]"})],
+            "names", free, [quiet.rename({"joint.q[j]": "joint.q[jj]"})],
             "error", 1, "joint.q[jj]",
         ),
         "a command of no actuator": Fault(
             "names", pendulum(), [changed(right, tau=None).with_channel(
                 recording(t, u=tau)["control[a]"].replace(name="control[elbow]"))],
             "error", 1, "control[elbow]",
+        ),
+        "a torque that no actuator takes": Fault(
+            "names", servo, [right], "error", 1, "joint.tau[j]", mends=False,
         ),
         "degrees beyond the limits": Fault(
             "unit", free, [recording(t, q=q * rad)], "error", np.ptp(q) * rad, "joint.q[j]",
@@ -147,10 +150,10 @@ def faults():
             "short", free, [short], "warning", t[199], "", mends=False,
         ),
         "a step longer than the interval": Fault(
-            "step", Robot(free, 0.01), [right], "warning", 0.5, "", mends=False,
+            "step", Robot(free, 0.01), [quiet], "warning", 0.5, "", mends=False,
         ),
         "a step that is no part of the interval": Fault(
-            "step", Robot(free, 0.003), [right], "note", DT / 0.003, "", mends=False,
+            "step", Robot(free, 0.003), [quiet], "note", DT / 0.003, "", mends=False,
         ),
         "a servo stiffer than the step": Fault(
             "step", Robot(servo, 0.05), [changed(swing(dt=0.05), tau=None)],

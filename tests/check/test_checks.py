@@ -129,6 +129,9 @@ def test_a_joint_that_stands_still_is_a_note():
     t = clock()
     (f,) = gs.check(pendulum(None), recording(t, q=np.full(len(t), 0.3)))
     assert (f.check, f.level, f.number) == ("repeats", "note", len(t))
+    place = gs.Channel("link.position[rod]", t, np.zeros((len(t), 3)), "m")
+    (f,) = gs.check(pendulum(None), gs.Recording({place.name: place}, "still"))
+    assert (f.check, f.level, f.channel) == ("repeats", "note", "link.position[rod]")
 
 
 def test_findings_of_many_channels_are_one_row():

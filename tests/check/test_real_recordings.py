@@ -1,6 +1,8 @@
 """What checks say of real recordings: nothing but notes of clean ones, and faults put into them."""
 
 import importlib.util
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +114,55 @@ def test_faults_of_the_double_pendulum(double):
 
     assert found(tau.replace(values=-tau.values)) == [("sign", "error", tau.name)]
     assert found(tau.replace(values=8 * tau.values)) == [("effort", "warning", tau.name)]
+
+
+@pytest.fixture(scope="module")
+def arm(data_dir, tmp_path_factory):
+    """Model of a Staubli TX40, its recording on the joints' side and on the motors' side."""
+    folder = data_dir / "staubli_tx40"
+    text = (folder / "tx40.urdf").read_text()
+    # The last link of the file has no inertia about its axis.
+    sizes = {"ixx": 1e-4, "ixy": 0, "ixz": 0, "iyy": 1e-4, "iyz": 0, "izz": 1e-4}
+    body = " ".join(f'{k}="{x:g}"' for k, x in sizes.items())
+    last = re.compile(r'(<link name="link_6">.*?<inertia )[^>]*/>', re.DOTALL)
+    text = last.sub(rf"\1{body}/>", text)
+    robot = tmp_path_factory.mktemp("arm") / "tx40.urdf"
+    robot.write_text(text)
+    model = gs.load(robot, base="fixed")
+    d = np.load(folder / "train.npz")
+    ratios = np.diag([32.0, 32, 45, -48, 45, 32])
+    turned, pulled = ratios.copy(), ratios.copy()
+    turned[5, 4] = pulled[4, 5] = 32  # the wrist is coupled
+    zeros = np.array([0, -np.pi / 2, np.pi / 2, 0, 0, 0])
+    q = d["motor_position"] @ np.linalg.inv(turned).T + zeros
+    sides = (q, d["motor_current"] @ pulled.T), (d["motor_position"], d["motor_current"])
+    recordings = []
+    for positions, efforts in sides:
+        arrays = {"time": d["time"][::5]}
+        for k, joint in enumerate(model.tree.dofs):
+            arrays[f"joint.q[{joint}]"] = positions[::5, k]
+            arrays[f"joint.tau[{joint}]"] = efforts[::5, k]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.GraftsimWarning)
+            recordings.append(gs.recording_from_arrays(arrays))
+    return model, *recordings
+
+
+def test_currents_of_an_arm_on_the_right_side_of_its_gears(arm):
+    """On the joints' side nothing is wrong; on the motors' side every position is."""
+    model, joints, motors = arm
+    assert not [f for f in gs.check(model, joints) if f.level != "note"]
+    errors = [f for f in gs.check(model, motors) if f.level == "error"]
+    assert [f.channel for f in errors] == [f"joint.q[{joint}]" for joint in model.tree.dofs]
+    assert all("motor's side of a gear" in f.what for f in errors)
+
+
+def test_reversed_current_of_an_arm(arm):
+    """Joints that carry weight tell the sign of their current."""
+    model, joints, _ = arm
+    for name in ("joint.tau[joint_1]", "joint.tau[joint_2]", "joint.tau[joint_3]"):
+        wrong = joints.with_channel(joints[name].replace(values=-joints[name].values))
+        assert [f.channel for f in gs.check(model, wrong) if f.level == "error"] == [name]
 
 
 def test_torque_of_the_simple_pendulum(data_dir):

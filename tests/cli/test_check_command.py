@@ -129,8 +129,11 @@ def test_torque_log_of_a_servo(cli, logs, tmp_path):
     args = ("fit", logs / "servo.xml", logs / "torque.csv", *QUICK, "--out", tmp_path / "out")
     code, _, err = cli(*args)
     assert code == 2
-    assert "what acts there is the position actuator 's1'" in err
-    assert "--actuators torque puts a torque on every joint" in err
+    assert "would drive the simulation, but the position actuator 's1' acts on its joint" in err
+    assert "    --actuators torque" in err
+    code, _, err = cli(*args, "--no-check")
+    assert code == 2
+    assert "what acts there is the position actuator 's1'. --actuators torque puts a torque" in err
     code, _, err = cli(*args, "--actuators", "torque", "--iterations", "1")
     assert code in (0, 1), err
 

@@ -36,7 +36,10 @@ class Gaps(Check):
                 longest = max(pieces, key=lambda t: t[-1] - t[0])
                 length = float(longest[-1] - longest[0])
                 level = Level.WARNING if share > MUCH else Level.NOTE
-                remedy = line("--trim", f"{seconds(longest[0])}:{seconds(longest[-1])}")
+                # A few are no matter, as no window lies over one: what is lost is worth a cut.
+                remedy = line("--horizon", f"{WINDOW:g}")
+                if level == Level.WARNING:
+                    remedy = line("--trim", f"{seconds(longest[0])}:{seconds(longest[-1])}")
                 usual = float(np.median([t[-1] - t[0] for t in pieces]))
                 if usual < WINDOW:
                     level = Level.ERROR if length < SAMPLES * channel.interval else Level.WARNING

@@ -22,10 +22,12 @@ class Names(Check):
     help: ClassVar[str] = "channels name joints, links and actuators of the file"
 
     def findings(self, robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
-        """An error for each channel that names nothing of the robot; a warning for a column that
-        feeds two channels, and for a base that floats and is not recorded.
+        """An error for each channel that names nothing of the robot, and for torques that would
+        drive a joint without a torque actuator; a warning for a column that feeds two channels, and
+        for a base that floats and is not recorded.
         """
         yield from _floating(robot, recordings)
+        yield from _undriven(robot, recordings)
         for recording in recordings:
             yield from _shared(recording)
         seen = set()
@@ -69,6 +71,29 @@ def _floating(robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding
                 float(len(own)),
                 line("--base", "fixed"),
             )
+
+
+def _undriven(robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding]:
+    """Torques without any command drive a simulation: through torque actuators alone."""
+    a, dofs = robot.model.actuator, robot.model.tree.dofs
+    if any(True for r in recordings for _ in of(r, "control")):
+        return
+    seen = {}
+    for recording in recordings:
+        seen |= {c.name: (label, recording) for label, c in of(recording, "joint.tau")}
+    for name, (label, recording) in seen.items():
+        acting = [i for i, d in enumerate(a.dof) if dofs[d] == label]
+        if label not in robot.dofs or any(a.kinds[i] == "torque" for i in acting):
+            continue
+        there = " and ".join(f"the {a.kinds[i]} actuator '{a.names[i]}'" for i in acting)
+        yield Finding(
+            Level.ERROR,
+            f"would drive the simulation, but {there or 'no actuator'} acts on its joint",
+            float(len(acting)),
+            line("--actuators", "torque"),
+            name,
+            recording=recording.name,
+        )
 
 
 def _shared(recording: Recording) -> Iterator[Finding]:

@@ -19,6 +19,8 @@ REPEATED, REGULAR = 0.3, 0.8
 # A fresh value moves by more than so many steps of the encoder; else the encoder is coarse.
 STEPS = 3.0
 FRESH = 20
+# Channels of places, which a sensor that works sees change.
+PLACES = ("joint.q[", "link.pose[", "link.position[", "link.heading[")
 
 
 class Repeats(Check):
@@ -36,7 +38,7 @@ class Repeats(Check):
                 if channel.name.startswith("control["):
                     continue  # commands are held by what they are
                 held = samples_held(channel)
-                if held == len(channel.time) > FRESH and channel.name.startswith("joint.q["):
+                if held == len(channel.time) > FRESH and channel.name.startswith(PLACES):
                     yield _stuck(channel, label, recording)
                 if held < 1.5 or held == len(channel.time):
                     continue
@@ -53,10 +55,11 @@ class Repeats(Check):
 
 
 def _stuck(channel: Channel, label: str, recording: Recording) -> Finding:
+    value = " ".join(f"{x:.6g}" for x in channel.values[0])
     return Finding(
         Level.NOTE,
-        f"keeps the value {channel.values[0, 0]:.6g} in all {len(channel.time)} samples: a joint "
-        "that is held, or a sensor that is stuck",
+        f"keeps the value {value} in all {len(channel.time)} samples: a joint or link that is "
+        "held, or a sensor that is stuck",
         float(len(channel.time)),
         line("--rename", f"{channel.name}={row_name('signal', label)}"),
         channel.name,

@@ -10,7 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from graftsim.check.smoothing import INSTANTS, derivatives, instants, smooth_at, smoothing
+from graftsim.check.smoothing import (
+    INSTANTS,
+    INTERVALS,
+    derivatives,
+    instants,
+    smooth_at,
+    smoothing,
+)
 from graftsim.compilation import BRIEF
 from graftsim.dynamics.crba import mass_matrix
 from graftsim.dynamics.rnea import inverse_dynamics
@@ -124,7 +131,9 @@ class Robot:
         channels = {
             v: recording[name]
             for label, v in self.dofs.items()
-            if (name := row_name("joint.q", label)) in recording and recording[name].width == 1
+            if (name := row_name("joint.q", label)) in recording
+            and recording[name].width == 1
+            and len(recording[name].time) > INTERVALS
         }
         if not channels or not self.tells(recording):
             return None

@@ -74,6 +74,8 @@ def _spread(group: list[Recording], name: str) -> Iterator[Finding]:
     apart = np.zeros((n, n))
     for i, j in combinations(range(n), 2):
         apart[i, j] = apart[j, i] = _difference(group[i][name], group[j][name])
+    if not np.isfinite(apart).all():
+        return
     # Of one run about the mean of all: half the variance of a difference.
     typical = float(np.median(apart[np.triu_indices(n, 1)]) / np.sqrt(2))
     middle = np.nanmedian(np.where(np.eye(n, dtype=bool), np.nan, apart), axis=1)

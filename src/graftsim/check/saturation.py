@@ -19,9 +19,9 @@ from graftsim.selectors import row_name
 # Share of samples at an end that is more than a touch, samples in a row, and how much longer than
 # usual a value is held at an end that cuts off.
 SHARE, ROW, LONG = 0.02, 4, 5.0
-# Within this share of its travel a joint is at its limit, and rests there below this share of its
-# usual speed.
-NEAR, STILL = 0.005, 0.1
+# Within these shares of its travel before and behind its limit a joint is at it, and rests there
+# below this share of its usual speed.
+NEAR, BEHIND, STILL = 0.005, 0.02, 0.1
 # A signal of fewer values than this is a sequence of steps, not one cut off.
 VALUES = 20
 # A stop is modelled as a spring with a period of so many steps.
@@ -41,7 +41,7 @@ class Saturation(Check):
             for label, channel in of(recording, "control", "joint.tau"):
                 yield from _flat(robot, label, channel, recording)
             for label, channel in of(recording, "joint.q"):
-                if channel.width == 1 and label in robot.dofs:
+                if channel.width == 1 and len(channel.time) >= VALUES and label in robot.dofs:
                     yield from _limits(robot, label, channel, recording)
 
 
@@ -88,7 +88,8 @@ def _limits(robot: Robot, label: str, channel: Channel, recording: Recording) ->
     for limit, side, past in ((low, "lower", low - q), (high, "upper", q - high)):
         if not math.isfinite(limit) or past.max() < -NEAR * travel:
             continue
-        share = _resting((past > -NEAR * travel) & _still(channel))
+        at = (past > -NEAR * travel) & (past < BEHIND * travel)
+        share = _resting(at & _still(channel))
         if share <= SHARE:
             continue
         enforced = robot.number("limit_stiffness", label) > 0

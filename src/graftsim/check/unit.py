@@ -64,9 +64,10 @@ def _position(robot: Robot, label: str, channel: Channel, recording: Recording) 
         return None
     if not fits:
         return None
+    other = f"in {fits[0]} it would be {size * unit(fits[0]).factor:.3g} {si}"
     return Finding(
         Level.ERROR if sure and not stated else Level.WARNING,
-        f"{what}: in {fits[0]} it would be {size * unit(fits[0]).factor:.3g}",
+        f"{what}: {other}; or it is read on the motor's side of a gear",
         span,
         line("--scale", f"{channel.name}={fits[0]}"),
         channel.name,

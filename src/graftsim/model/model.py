@@ -114,7 +114,12 @@ class Actuators(eqx.Module):
     @property
     def na(self) -> int:
         """Numbers that lags and drives remember, the length of `State.act`: lags come first."""
-        return sum(self.lagged) + sum(d.memory for d in self.drives)
+        return sum(self.lagged) + self.memories
+
+    @property
+    def memories(self) -> int:
+        """Number of drives that have a state of their own."""
+        return sum(d.memory for d in self.drives)
 
 
 class Tendons(eqx.Module):

@@ -81,6 +81,14 @@ def test_a_torque_channel_of_unknown_scale_does_not():
     assert result.forces.unknown
 
 
+def test_a_gain_that_is_shared_is_free():
+    """Names of shared numbers stand for all rows that they select."""
+    shared = {name: gs.Positive(shared=True) for name in SCALED[1:]}
+    shared |= {"link.mass[*]": gs.Positive(shared=True), "link.inertia[rod].yy": gs.Positive()}
+    result = fitted(shared, "joint.q[j]")
+    assert result.forces.unknown and result.forces.held == ()
+
+
 def test_numbers_that_are_held_are_named():
     """A held gain fixes the factor; the sentence names it, and what is held with it."""
     result = fitted(["link.mass[rod]", "joint.damping[*]"], "joint.q[j]")

@@ -224,7 +224,8 @@ class Problem:
     @property
     def nlocal(self) -> int:
         """Unknowns of each window: its initial state's displacement, or none."""
-        return 2 * self.simulator.model.nv if self.free_states else 0
+        model = self.simulator.model
+        return 2 * model.nv + model.actuator.memories if self.free_states else 0
 
     @property
     def grafted(self) -> bool:
@@ -234,8 +235,10 @@ class Problem:
     @property
     def local_std(self) -> np.ndarray:
         """Weak prior of the displacements of initial states [s]: standard deviations."""
-        std = np.repeat([LOCAL_STD_POSITION, LOCAL_STD_VELOCITY], self.simulator.model.nv)
-        return std[: self.nlocal]
+        model = self.simulator.model
+        std = np.repeat([LOCAL_STD_POSITION, LOCAL_STD_VELOCITY], model.nv)
+        memories = np.full(model.actuator.memories, LOCAL_STD_POSITION)
+        return np.concatenate([std, memories])[: self.nlocal]
 
     def bounds_of(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -68,7 +69,7 @@ def simulate(
     *,
     kernel: bool = False,
 ) -> Trajectory:
-    """Roll-out of one window; `local` displaces its initial state (positions, rates).
+    """Roll-out of one window; `local` displaces its initial state (positions, rates, memories).
 
     `kernel` writes the program as kernels want it, here and below: loops that keep little.
     """
@@ -77,8 +78,12 @@ def simulate(
     q0, qd0 = window.q0, window.qd0
     if local.shape[0]:
         q0 = move(fuse(simulator.model).tree, q0, local[: tree.nv], jnp.ones((), q0.dtype))
-        qd0 = qd0 + local[tree.nv :]
+        qd0 = qd0 + local[tree.nv : 2 * tree.nv]
     state = started(simulator, q0, qd0, window.controls[0], window.before)
+    if local.shape[0] > 2 * tree.nv:
+        # Drives with a memory have been at work before the window.
+        lags = sum(simulator.model.actuator.lagged)
+        state = replace(state, act=state.act.at[lags:].add(local[2 * tree.nv :]))
     return scan_steps(simulator, state, window.controls, setup.sensors.needs, checkpoint=kernel)
 
 

@@ -22,7 +22,7 @@ from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.sensors.sensors import Sensors
 from graftsim.model.catalogue import PARAMETERS, labels, leaf
 from graftsim.optim.arrowhead import reduced
-from graftsim.selectors import row_name
+from graftsim.selectors import Selector
 
 # A factor known to no better than this share is not known.
 UNKNOWN = 0.1
@@ -115,31 +115,41 @@ def _reads_force(label: str) -> bool:
 def _measured(problem: Problem, free: list[str]) -> bool:
     """Is there a force sensor of known scale, or a commanded torque of known gain?"""
     sensors: Sensors = problem.setup.sensors
-    for label in sensors.labels:
-        if _reads_force(label) and row_name("sensor.scale", label) not in free:
-            return True
-    a = problem.simulator.model.actuator
-    controls = problem.train_windows().controls
-    return any(
-        kind == "torque" and row_name("actuator.gain", name) not in free
-        for i, (name, kind) in enumerate(zip(a.names, a.kinds, strict=True))
-        if np.ptp(controls[..., i]) > 0
+    scales = [label for label in sensors.labels if _reads_force(label)]
+    return any(not _is_free("sensor.scale", label, free) for label in scales) or any(
+        not _is_free("actuator.gain", name, free) for name in _commanded(problem)
     )
 
 
+def _commanded(problem: Problem) -> list[str]:
+    """Torque actuators that have commands."""
+    a, controls = problem.simulator.model.actuator, problem.train_windows().controls
+    return [
+        name
+        for i, (name, kind) in enumerate(zip(a.names, a.kinds, strict=True))
+        if kind == "torque" and np.ptp(controls[..., i]) > 0
+    ]
+
+
 def _held(problem: Problem, free: list[str]) -> tuple[str, ...]:
-    """Families of numbers that are not zero and not free: selectors of a whole family."""
-    model, found = problem.simulator.model, []
-    bodies = {n.removeprefix("link.inertial").split("].")[0] for n in free if ".log_d1" in n}
-    for name in ANCHORS:
-        values = np.asarray(leaf(model, name), float)
-        rows = labels(model, PARAMETERS[name].rows)
-        for i, label in enumerate(rows):
-            whole = row_name(name, label)
-            own = any(n == whole or n.startswith(f"{whole}.") for n in free)
-            own |= whole.removeprefix(name).removesuffix("]") in bodies
-            acts = name != "actuator.gain" or model.actuator.kinds[i] == "torque"
-            if np.any(values[i]) and not own and acts:
-                found.append(name)
+    """Families of which some number is not zero and not free."""
+    model, commanded = problem.simulator.model, _commanded(problem)
+    found = []
+    for family in ANCHORS:
+        values = np.asarray(leaf(model, family), float)
+        for i, label in enumerate(labels(model, PARAMETERS[family].rows)):
+            acts = family != "actuator.gain" or label in commanded
+            body = family.startswith("link.") and _is_free("link.inertial", label, free)
+            if np.any(values[i]) and acts and not body and not _is_free(family, label, free):
+                found.append(family)
                 break
     return tuple(found)
+
+
+def _is_free(family: str, label: str, free: list[str]) -> bool:
+    """Does a name of a parameter, of one row or of several that share it, stand for this row?"""
+    for name in free:
+        head, _, rest = name.partition("[")
+        if head == family and Selector(head, rest.rpartition("]")[0]).rows((label,)):
+            return True
+    return False
