@@ -5,6 +5,8 @@ import os
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+from pathlib import Path
+
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,11 +24,22 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+# Tests, or whole files, that take more than two or three seconds of a core, as measured.
+LONG = (Path(__file__).parent / "long_tests.txt").read_text(encoding="utf-8").split("\n")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Marks the tests of the list `long`, before they are chosen by their marks."""
+    listed = set(LONG)
+    for item in items:
+        if {item.nodeid, item.nodeid.split("::")[0]} & listed:
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session")
 def data_dir():
     """Folder of recordings, from GRAFTSIM_DATA; tests that need it are skipped without."""
-    from pathlib import Path
-
     folder = os.environ.get("GRAFTSIM_DATA", "")
     if not folder or not Path(folder).is_dir():
         pytest.skip("GRAFTSIM_DATA names no folder of recordings")
