@@ -28,7 +28,7 @@ import graftsim as gs
 from graftsim.compilation import cache_compilations
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.pool.workers import cluster_executor, local_executor
-from graftsim.identify.problem.residuals import ResidualProgram
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.targets import Figures
 
 SEARCH = {"starts": 128, "iterations": 15}

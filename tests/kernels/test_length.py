@@ -153,3 +153,13 @@ def test_numbers_of_the_call():
     ):  # fmt: skip
         with pytest.raises(Undecided):
             question()
+
+
+def test_the_length_is_a_number_too():
+    """A mean over an axis of any length divides by what the call says."""
+    kernel = any_length(lambda x, us: jax.lax.scan(lambda c, u: (c + u, None), x, us)[0]
+                        / jnp.asarray(us.shape[0] - 1).astype(float), (2,))  # fmt: skip
+    for steps in (2, 7, 100):
+        us = controls(steps)
+        expected = (X + us.sum(0)) / (steps - 1)
+        np.testing.assert_allclose(kernel(X, us), expected, rtol=1e-13)

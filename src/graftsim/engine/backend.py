@@ -68,20 +68,6 @@ def steps_on_kernels(
     return kernel(leaves, state, controls)
 
 
-def common_patterns(*trees: Any) -> list[np.ndarray | None]:
-    """What is known of the leaves of a tree of which several instances will be used."""
-    out = []
-    for leaves in zip(*(jax.tree.leaves(tree) for tree in trees), strict=True):
-        patterns = [_pattern(x) for x in leaves]
-        known = patterns[0]
-        for other in patterns[1:]:
-            known = (
-                None if known is None or other is None else np.where(known == other, known, np.nan)
-            )
-        out.append(known)
-    return out
-
-
 def _patterns(leaves: list[Any]) -> tuple[list[np.ndarray | None], Any]:
     """Per leaf: 0, 1 and -1 where the number is that, NaN elsewhere; None if it is traced.
 

@@ -17,11 +17,12 @@ from graftsim.errors import KernelError
 from graftsim.kernels import inspection
 from graftsim.kernels.binding import call, thread_count, threads
 from graftsim.kernels.compiled import Function
-from graftsim.kernels.ir.sizes import LEAST
+from graftsim.kernels.ir.sizes import LEAST, Undecided
 
 __all__ = [
     "CompiledFunction",
     "KernelError",
+    "Undecided",
     "compile",
     "length",
     "show",

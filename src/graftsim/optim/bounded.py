@@ -29,6 +29,14 @@ class Bounded:
         none = np.zeros(0)
         return cls(none, none, none, none, local_std)
 
+    def beside(self, n: int) -> Bounded:
+        """With n more entries of theta at its end, without bounds, priors, penalty."""
+        open_ = np.full(n, np.inf)
+        more = (-open_, open_, np.zeros(n), open_)
+        mine = (self.lower, self.upper, self.prior_mean, self.prior_std)
+        both = (np.concatenate(pair) for pair in zip(mine, more, strict=True))
+        return Bounded(*both, self.local_std)
+
     def only(self, active: np.ndarray) -> Bounded:
         """The same for some entries of theta alone."""
         penalty = self.penalty

@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 import graftsim as gs
+from graftsim.identify.evidence.withheld import by_delay
+from graftsim.identify.problem.windows import commands_before
+from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.identify.words import Status
 
 DT, NOISE = 0.004, 2e-4
@@ -92,3 +95,23 @@ def test_nothing_is_said_where_nothing_is_withheld():
     assert result.withheld == ()
     assert np.isnan(result.parameters[0].std_if_freed)
     assert float(jnp.max(result.simulator.model.actuator.delay)) < 0.02
+
+
+def test_derivative_by_a_delay_that_the_model_does_not_have():
+    """Differences of moved commands are the derivative of the delay's own arithmetic at zero."""
+    recording = log(steps(400), 0.0)
+    more: dict = {"noise": {"joint.q[arm]": NOISE}, "growth": (1.0,), "holdout": 0}
+    plain = gs.Problem(servo(), recording, FREE, **more)
+    free = {**FREE, "actuator.delay[*]": gs.Bounds(0, 0.02)}
+    delayed = gs.Problem(servo(), recording, free, **more)
+    windows = plain.train_windows()
+    program, other = (compile_windows(p, p.train_windows()) for p in (plain, delayed))
+    local = np.zeros((len(windows), 2))
+    before = commands_before(plain.simulator.model, plain.train, windows, DT)
+    assert (before != windows.controls[:, 0]).any(), "some windows begin where commands switch"
+    found = by_delay(program, before, plain.parameters.start, local, 0)
+    slope = other.jacobian(delayed.parameters.start, local)[1][..., -1]
+    # A delay acts in the first sub-step alone, the mean in all of the step: 1.5 ms later, a
+    # twentieth of the servo's time constant sqrt(0.02 / 25) s.
+    assert np.abs(found - slope).max() < 0.1 * np.abs(slope).max()
+    assert np.corrcoef(found.ravel(), slope.ravel())[0, 1] > 0.995

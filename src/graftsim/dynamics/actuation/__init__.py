@@ -2,6 +2,7 @@
 
 from graftsim.dynamics.actuation.delay import (
     Commands,
+    control_owners,
     delay_shares,
     delayed,
     delayed_controls,
@@ -20,6 +21,7 @@ __all__ = [
     "Seen",
     "actuator_forces",
     "command",
+    "control_owners",
     "delay_shares",
     "delayed",
     "delayed_controls",

@@ -36,15 +36,16 @@ class Commands(NamedTuple):
 
 def delayed_controls(actuator: Actuators) -> np.ndarray:
     """Places [nd] in the controls [nu] of what is delayed: all inputs of an actuator together."""
-    return np.flatnonzero(np.array(actuator.longest_delay)[_owners_of_all(actuator)] > 0)
+    return np.flatnonzero(np.array(actuator.longest_delay)[control_owners(actuator)] > 0)
 
 
 def owners(actuator: Actuators) -> np.ndarray:
     """Actuator [nd] of each delayed control."""
-    return _owners_of_all(actuator)[delayed_controls(actuator)]
+    return control_owners(actuator)[delayed_controls(actuator)]
 
 
-def _owners_of_all(actuator: Actuators) -> np.ndarray:
+def control_owners(actuator: Actuators) -> np.ndarray:
+    """Actuator [nu] of each control."""
     further = [i for i, own in enumerate(actuator.inputs) for _ in own]
     return np.array([*range(len(actuator.names)), *further], int)
 

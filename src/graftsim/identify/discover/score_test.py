@@ -19,9 +19,8 @@ import numpy as np
 
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.runs.holdout import Heldout, compare, typical
-from graftsim.identify.runs.residual_program import compile_windows
+from graftsim.identify.runs.residual_program import ResidualProgram, compile_windows
 from graftsim.identify.runs.window_cost import WindowCost
 from graftsim.optim.arrowhead import normal_equations, reduced
 from graftsim.optim.least_squares import LevenbergMarquardt

@@ -16,9 +16,9 @@ import numpy as np
 from graftsim.errors import ProblemError
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.runs import residual_program
 from graftsim.identify.runs.failures import WindowSubset
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
 from graftsim.optim.local_solver import Point
 from graftsim.optim.subset import Subset

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from graftsim.engine.backend import common_patterns
 from graftsim.errors import ModelError
 from graftsim.identify import words
 from graftsim.identify.evidence.certainty import Certainty
 from graftsim.identify.evidence.half_steps import half_steps
 from graftsim.identify.problem import residuals
-from graftsim.identify.problem.parameters import SimulatorAndSensors
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.windows import Windows, unmeasured
 from graftsim.identify.results.between_recordings import Spread, disagree
 from graftsim.identify.results.result import ErrorRow, ParameterRow, Replay, Trace
 from graftsim.identify.runs.initial_states import best_initial_states
+from graftsim.identify.runs.residual_program import ResidualProgram
+from graftsim.identify.runs.window_function import Timing
 from graftsim.identify.words import Status
 from graftsim.model import checks
 from graftsim.model.model import Model
@@ -53,34 +50,36 @@ class Judged(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Readings per sensor [w, n, d], mismatches [w, n, r] and positions [w, t, nq]."""
+    """Readings per sensor [w, n, d], positions [w, t, nq], and mismatches [w, n, r]."""
 
     read: list[np.ndarray]
-    error: list[np.ndarray]
     q: np.ndarray
+    error: list[np.ndarray]
 
 
 def judge(
     problem: Problem,
-    fitted: SimulatorAndSensors,
+    theta: np.ndarray,
     train: Windows,
     train_local: np.ndarray,
-    physics: SimulatorAndSensors | None = None,
+    physics: np.ndarray | None = None,
 ) -> Judged:
-    """Simulate all windows with the start and the fitted model, each from its best initial states.
+    """Simulate all windows with the start and with theta [p], each from its best initial states.
 
     Initial states of held-out windows see only their first half; their error is of the second.
+    physics: [p] theta without grafts.
     """
     held = problem.heldout_windows() if problem.heldout else None
     windows = train if held is None else _join(train, held)
     is_held = np.arange(len(windows)) >= len(train)
     seen = [_first_half(t, windows.steps * problem.dt, is_held) for t in windows.time]
-    runner = _Runner(problem, fitted, windows, seen)
+    runner = _Runner(problem, windows, seen)
     guess = np.zeros((len(windows), problem.nlocal))
-    before = runner.run(problem.setup, runner.initial(problem.setup, guess))
+    start = problem.parameters.start
+    before = runner.run(start, runner.initial(start, guess))
     guess[: len(train)] = train_local
-    local = runner.initial(fitted, guess)
-    after = runner.run(fitted, local)
+    local = runner.initial(theta, guess)
+    after = runner.run(theta, local)
 
     def errors_of(before: _Run, after: _Run) -> tuple[ErrorRow, ...]:
         return _errors(problem, windows, seen, is_held, before, after)
@@ -90,7 +89,7 @@ def judge(
         alone = errors_of(before, runner.run(physics, runner.initial(physics, guess)))
     traces = _traces(problem, windows, is_held, before, after)
     replays = _replays(problem, windows, is_held, after)
-    step_error = _step_error(fitted, runner, local, after)
+    step_error = _step_error(runner, theta, local, after)
     return Judged(errors_of(before, after), traces, replays, step_error, alone)
 
 
@@ -124,9 +123,7 @@ def _errors(
     return tuple(errors)
 
 
-def _step_error(
-    fitted: SimulatorAndSensors, runner: _Runner, local: np.ndarray, after: _Run
-) -> float:
+def _step_error(runner: _Runner, theta: np.ndarray, local: np.ndarray, after: _Run) -> float:
     """RMS change of the residuals when the integrator's step is halved, in units of the noise.
 
     A fit adjusts its parameters to the errors of a coarse step; this says how large they are. As
@@ -134,14 +131,14 @@ def _step_error(
     as it is; `local` and `after` are its initial states and its errors. Zero for RK4,
     and with networks that remember, for which a step is a unit of time.
     """
-    simulator = fitted.simulator
+    simulator = runner.problem.setup_at(theta).simulator
     remembers = simulator.grafts is not None and simulator.grafts.memory()
     if simulator.integrator.order >= SMOOTH or remembers:
         return 0.0
-    data, steps = runner.data, runner.data.controls.shape[1]
-    middle = float(simulator.dt) * (steps // 2)
-    finer, halved = half_steps(simulator, data)
-    fine = runner.run(SimulatorAndSensors(finer, fitted.sensors), local, halved)
+    data = runner.data
+    middle = float(simulator.dt) * (data.controls.shape[1] // 2)
+    timing, halved = half_steps(simulator, data)
+    fine = runner.run(theta, local, halved, timing)
     changes = [
         ((b - a) * np.asarray(weight))[np.asarray(time) <= middle]
         for a, b, weight, time in zip(after.error, fine.error, data.weight, data.time, strict=True)
@@ -151,89 +148,49 @@ def _step_error(
     return float(np.sqrt(np.mean(change**2))) if change.size else 0.0
 
 
-def _on_kernels(
-    f: Callable[..., Any], problem: Problem, fitted: SimulatorAndSensors, data: residuals.WindowData
-) -> Callable[..., Any]:
-    """f(kernel, setup, local, window) for the start and the fitted model, on kernels if it can."""
-    local = jnp.zeros(problem.nlocal, problem.simulator.dt.dtype)
-    window = jax.tree.map(lambda x: x[0], data)
-    known = [
-        *common_patterns(problem.setup, fitted),
-        *(None for _ in jax.tree.leaves((local, window))),
-    ]
-    found = residuals.on_kernels(partial(f, True), problem.setup, local, window, known=known)
-    return found or partial(f, False)
-
-
 class _Runner:
-    """Compiled once, used for the start and the fitted model."""
+    """The problem's programs on all windows, for the start and for what was fitted."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        fitted: SimulatorAndSensors,
-        windows: Windows,
-        seen: list[np.ndarray],
-    ) -> None:
-        self.problem, self.dtype = problem, problem.simulator.dt.dtype
-        self.data = residuals.as_data(windows, problem.sigma, self.dtype)
-        self.seen_data = self.data._replace(
-            weight=tuple(
-                w * jnp.asarray(s[..., None], self.dtype)
-                for w, s in zip(self.data.weight, seen, strict=True)
-            )
+    def __init__(self, problem: Problem, windows: Windows, seen: list[np.ndarray]) -> None:
+        self.problem, dtype = problem, problem.simulator.dt.dtype
+        self.data = residuals.as_data(windows, problem.sigma, dtype)
+        weight = tuple(
+            w * jnp.asarray(s[..., None], dtype)
+            for w, s in zip(self.data.weight, seen, strict=True)
         )
-        loss = problem.criterion
+        self._program = ResidualProgram(problem, self.data)
+        seen_alone = self._program.on(self.data._replace(weight=weight))
+        assert seen_alone is not None
+        self._seen = seen_alone
 
-        def predict_one(
-            kernel: bool, setup: SimulatorAndSensors, local: Any, w: residuals.WindowData
-        ) -> Any:
-            trajectory = residuals.simulate(setup, w, local, kernel=kernel)
-            read = residuals.read_along(setup, w, trajectory, kernel=kernel)
-            specs = setup.sensors.specs
-            error = [s.mismatch(r, v) for s, r, v in zip(specs, read, w.value, strict=True)]
-            return read, error, trajectory.q
-
-        predicted = _on_kernels(predict_one, problem, fitted, self.data)
-
-        def residual(setup: SimulatorAndSensors, local: Any, w: residuals.WindowData) -> Any:
-            return residuals.whiten(predicted(setup, local, w)[1], w, loss)
-
-        def jacobian(setup: SimulatorAndSensors, local: Any, data: residuals.WindowData) -> Any:
-            def f(_: Any, l: Any, w: residuals.WindowData) -> Any:
-                return residual(setup, l, w)
-
-            nothing = jnp.zeros(0, self.dtype), jnp.zeros((0, 0), self.dtype)
-            r, _, J = residuals.derivatives(f, nothing[0], local, data, nothing[1])
-            return r, J
-
-        def predict(setup: SimulatorAndSensors, local: Any, data: residuals.WindowData) -> Any:
-            return jax.vmap(predicted, (None, 0, 0))(setup, local, data)
-
-        self._jacobian, self._predict = jax.jit(jacobian), jax.jit(predict)
-
-    def initial(self, setup: SimulatorAndSensors, guess: np.ndarray) -> np.ndarray:
+    def initial(self, theta: np.ndarray, guess: np.ndarray) -> np.ndarray:
         """Displacements of the initial states that fit what may be seen of each window."""
+        none = np.zeros(0, int)
 
         def jacobian(local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            r, J = self._jacobian(setup, jnp.asarray(local, self.dtype), self.seen_data)
-            return np.asarray(r, float), np.asarray(J, float)
+            r, _, J = self._seen.jacobian(theta, local, none)
+            return r, J
 
         options = LevenbergMarquardt(iterations=LOCAL_ITERATIONS, cost_tolerance=1e-4)
         return best_initial_states(
-            lambda local: jacobian(local)[0], jacobian, guess, self.problem.local_std, options
+            lambda local: self._seen.residual(theta, local),
+            jacobian,
+            guess,
+            self.problem.local_std,
+            options,
         )
 
     def run(
         self,
-        setup: SimulatorAndSensors,
+        theta: np.ndarray,
         local: np.ndarray,
         data: residuals.WindowData | None = None,
+        timing: Timing | None = None,
     ) -> _Run:
         """Simulate every window, or those of other `data` of the same form."""
-        data = self.data if data is None else data
-        read, error, q = self._predict(setup, jnp.asarray(local, self.dtype), data)
-        return _Run([np.asarray(x) for x in read], [np.asarray(e) for e in error], np.asarray(q))
+        program = self._program if data is None else self._program.on(data)
+        assert program is not None
+        return _Run(*program.readings(theta, local, timing))
 
 
 def _first_half(time: np.ndarray, length: float, is_held: np.ndarray) -> np.ndarray:

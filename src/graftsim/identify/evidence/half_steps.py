@@ -6,27 +6,28 @@ many half steps, by which its commands are moved, and a rest, which the program 
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from graftsim.dynamics.actuation import delayed_controls, owners
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.problem.residuals import WindowData
+from graftsim.identify.runs.window_function import Timing
 
 
-def half_steps(simulator: Simulator, data: WindowData) -> tuple[Simulator, WindowData]:
-    """A simulator of half the step, and windows for it of the same form."""
+def half_steps(simulator: Simulator, data: WindowData) -> tuple[Timing, WindowData]:
+    """Half the step of a simulator, and windows for it of the same form."""
     h, steps = simulator.dt / 2, data.controls.shape[1]
-    finer = eqx.tree_at(lambda s: s.dt, simulator, h)
+    timing = Timing.of(simulator)._replace(dt=h)
     twice = jnp.repeat(data.controls, 2, axis=1)[:, :steps]
     if not simulator.back:
-        return finer, data._replace(controls=twice)
+        return timing, data._replace(controls=twice)
     actuator, back = simulator.model.actuator, simulator.back
     delay = np.asarray(actuator.delay, float)
     whole = np.floor(delay / float(h) + 1e-9).astype(int)
-    rest = jnp.asarray(np.maximum(delay - whole * float(h), 0.0), actuator.delay.dtype)
-    finer = eqx.tree_at(lambda s: s.model.actuator.delay, finer, rest)
+    # No more than the delay itself, or rounding would leave less than none.
+    ahead = np.minimum(whole * float(h), delay)
+    timing = timing._replace(moved=jnp.asarray(ahead, actuator.delay.dtype))
     moved = np.zeros(actuator.nu, int)
     moved[delayed_controls(actuator)] = whole[owners(actuator)]
 
@@ -40,6 +41,6 @@ def half_steps(simulator: Simulator, data: WindowData) -> tuple[Simulator, Windo
 
     controls, before = taken(0, steps), taken(-back, 0)[:, ::-1]
     dtype = data.controls.dtype
-    return finer, data._replace(
+    return timing, data._replace(
         controls=jnp.asarray(controls, dtype), before=jnp.asarray(before, dtype)
     )

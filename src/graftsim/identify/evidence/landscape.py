@@ -8,9 +8,8 @@ from graftsim.blas import one_blas_thread
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.problem.parameters import search_box
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.results.result import Landscape
-from graftsim.identify.runs.residual_program import compiled
+from graftsim.identify.runs.residual_program import ResidualProgram, compiled
 from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
 
 # Iterations for the initial states of each cell, and cells that are solved together.

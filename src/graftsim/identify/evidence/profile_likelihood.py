@@ -15,8 +15,8 @@ import numpy as np
 
 from graftsim.identify.evidence.bootstrap import CHUNK
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.results.result import QUANTILE, Profile
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
 from graftsim.optim.local_solver import Point
 from graftsim.optim.subset import Subset

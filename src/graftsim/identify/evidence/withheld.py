@@ -13,27 +13,29 @@ and times what the data ask for, -g_p / S_pp', if that is clear.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
+from graftsim.dynamics.actuation import control_owners
 from graftsim.errors import GraftsimError
-from graftsim.identify.problem.domains import Domain
-from graftsim.identify.problem.parameters import default_domain
 from graftsim.identify.problem.problem import Problem
+from graftsim.identify.problem.windows import commands_before
+from graftsim.identify.problem.withheld_numbers import WithheldNumber
 from graftsim.identify.results.information import Information, positive_inverse
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import ParameterRow, Withheld
 from graftsim.identify.runs.failures import WindowSubset
-from graftsim.identify.runs.residual_program import compile_windows
+from graftsim.identify.runs.residual_program import ResidualProgram, compile_windows
 from graftsim.identify.words import Status
-from graftsim.model.catalogue import PARAMETERS, dofs_by_row
+from graftsim.model.catalogue import PARAMETERS
 from graftsim.optim.arrowhead import reduced
 from graftsim.optim.local_solver import Point
-from graftsim.selectors import row_name
 
+# Differences by a delay: this share of a step.
+SHORT = 0.01
 # So many windows say enough about directions.
 WINDOWS = 24
 # A number is conditional if what is withheld could move it by so many of its standard deviations
@@ -41,27 +43,6 @@ WINDOWS = 24
 MOVED, SHARE = 2.0, 0.05
 # What the data ask for counts from a fall of the cost of so much on, up to so many plausible sizes.
 CLEAR, FAR = 2.0, 3.0
-# How wrong a number of an actuator may be that nobody has measured.
-DELAY, ZERO, GAIN = 0.01, np.deg2rad(0.5), 0.05
-# Which numbers each kind of drive has, and whether their size is a share of the value.
-CANDIDATES: dict[str, tuple[tuple[str, ...], float, bool]] = {
-    "delay": (("torque", "position", "velocity", "pid", "voltage", "voltage_servo"), DELAY, False),
-    "zero": (("position", "pid", "voltage_servo"), float(ZERO), False),
-    "gain": (("torque",), GAIN, True),
-    "kp": (("position", "pid", "voltage_servo"), GAIN, True),
-    "kd": (("position", "velocity", "pid", "voltage_servo"), GAIN, True),
-    "motor_constant": (("voltage", "voltage_servo"), GAIN, True),
-}
-# Next to one that is free these say nothing new.
-SAME = {"gear": ("gain", "kp", "kd", "motor_constant"), "resistance": ("motor_constant",)}
-
-
-class _Tried(NamedTuple):
-    """A withheld number: its name, actuator, plausible size."""
-
-    name: str
-    actuator: int
-    size: float
 
 
 def withheld(
@@ -71,27 +52,23 @@ def withheld(
 
     Empty if nothing is withheld, or if it cannot be tried.
     """
-    tried = _tried(problem)
+    tried = [t for t in problem.withheld if t.is_delay or t.name in problem.extended.names]
     own = np.flatnonzero(problem.parameters.physical & np.isfinite(np.diag(info.covariance)))
     if not tried or not len(own) or not np.isfinite(info.S).all():
         return ()
     chosen = np.unique(np.linspace(0, len(part.kept) - 1, WINDOWS).astype(int))
+    bounds = problem.bounds_of(point.theta).only(own).beside(len(tried))
+    theta, local = np.concatenate([point.theta[own], np.zeros(len(tried))]), point.local[chosen]
     try:
-        wider, theta = _wider(problem, tried, point.theta)
-        windows = wider.train_windows(part.horizon).only(part.kept[chosen])
-        program = compile_windows(wider, windows)
-        names = list(wider.parameters.names)
-        free = np.array([names.index(problem.parameters.names[i]) for i in own])
-        more = np.array([names.index(t.name) for t in tried])
-        active = np.concatenate([free, more])
-        local = point.local[chosen]
-        r, J_t, J_l = program.jacobian(theta, local, active)
+        windows = problem.train_windows(part.horizon).only(part.kept[chosen])
+        before = commands_before(problem.simulator.model, problem.train, windows, problem.dt)
+        program = compile_windows(problem, windows)
+        r, J_t, J_l = _linearised(program, before, point.theta, local, own, tried)
     except GraftsimError:
         return ()
-    bounds = wider.bounds_of(theta).only(active)
-    n = Linearisation(r, J_t, J_l, theta[active], local, bounds).normal()
+    n = Linearisation(r, J_t, J_l, theta, local, bounds).normal()
     S, g = reduced(n)
-    k = len(free)
+    k = len(own)
     # Of all windows, if those that were tried are like the others.
     S, g = (x * (len(part.kept) / len(chosen)) for x in (S, g))
     if not np.isfinite(S).all():
@@ -113,8 +90,61 @@ def withheld(
     return tuple(sorted(found, key=lambda w: -w.worst))
 
 
+def _linearised(
+    program: ResidualProgram,
+    before: np.ndarray,
+    theta: np.ndarray,
+    local: np.ndarray,
+    own: np.ndarray,
+    tried: Sequence[WithheldNumber],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Residuals [w, m], Jacobians by parameters `own` and what is tried, and by local [w, m, s].
+
+    before: [w, nu] commands of the step before each window.
+    """
+    inside = [t.name for t in tried if t.name in program.reader.parameters.names]
+    r, J, J_l = program.jacobian(theta, local, own, withheld=inside)
+    J_t = np.zeros((*J.shape[:2], len(own) + len(tried)))
+    J_t[..., : len(own)] = J[..., : len(own)]
+    for j, t in enumerate(tried):
+        if t.name in inside:
+            column = J[..., len(own) + inside.index(t.name)]
+        else:
+            column = by_delay(program, before, theta, local, t.actuator)
+        J_t[..., len(own) + j] = column
+    return r, J_t, J_l
+
+
+def by_delay(
+    program: ResidualProgram,
+    before: np.ndarray,
+    theta: np.ndarray,
+    local: np.ndarray,
+    actuator: int,
+) -> np.ndarray:
+    """Derivative [w, m] by a delay of one actuator's commands, where there is none.
+
+    Delayed by d, a step has the command u - (d/dt) (u - u_before) in its mean: differences of that.
+    before: [w, nu] commands of the step before each window.
+    """
+    data, simulator = program.data, program.reader.setup.simulator
+    u = np.asarray(data.controls)
+    own = np.flatnonzero(control_owners(simulator.model.actuator) == actuator)
+    change = np.zeros_like(u)
+    change[..., own] = np.diff(u, axis=1, prepend=before[:, None])[..., own]
+    little = SHORT * float(simulator.dt)
+
+    def residual(d: float) -> np.ndarray:
+        moved = jnp.asarray(u - d / float(simulator.dt) * change, data.controls.dtype)
+        other = program.on(data._replace(controls=moved))
+        assert other is not None
+        return other.residual(theta, local)
+
+    return (residual(little) - residual(-little)) / (2 * little)
+
+
 def _judged(
-    t: _Tried,
+    t: WithheldNumber,
     left: float,
     slope: float,
     moves: np.ndarray,
@@ -165,59 +195,3 @@ def conditional(
             row = replace(row, status=status, std_if_freed=total, trades_with=most)
         out.append(row)
     return tuple(out)
-
-
-def _tried(problem: Problem) -> list[_Tried]:
-    """Numbers of actuators that are not free and not channels of the log."""
-    model = problem.simulator.model
-    a, names = model.actuator, set(problem.parameters.names)
-    free = {n.split("[")[0].removeprefix("actuator.") for n in names if n.startswith("actuator.")}
-    same = {x for k in free for x in SAME.get(k, ())}
-    shared = {n for n in names if "*" in n or "," in n}
-    driven = _driven(problem)
-    out = []
-    for quantity, (kinds, size, relative) in CANDIDATES.items():
-        if quantity in same or any(n.startswith(f"actuator.{quantity}[") for n in shared):
-            continue
-        for i, label in enumerate(a.names):
-            name = row_name(f"actuator.{quantity}", label)
-            value = float(getattr(a, quantity)[i])
-            if a.kinds[i] not in kinds or quantity in a.inputs[i] or name in names:
-                continue
-            if i in driven and (value or not relative):
-                out.append(_Tried(name, i, abs(value) * size if relative else size))
-    return out
-
-
-def _driven(problem: Problem) -> set[int]:
-    """Actuators over whose joints something is free, or that have commands at all."""
-    model = problem.simulator.model
-    commanded = {c.split("[", 1)[1][:-1] for r in problem.given for c in r.names
-                 if c.startswith("control[")}  # fmt: skip
-    dofs = dofs_by_row(model, "actuator")
-    torques = {c.split("[", 1)[1][:-1] for r in problem.given for c in r.names
-               if c.startswith("joint.tau[")} if not commanded else set()  # fmt: skip
-    return {
-        i for i, name in enumerate(model.actuator.names)
-        if name in commanded or any(model.tree.dofs[d] in torques for d in dofs[i])
-    }  # fmt: skip
-
-
-def _wider(problem: Problem, tried: list[_Tried], theta: np.ndarray) -> tuple[Problem, np.ndarray]:
-    """The problem with the withheld numbers free too, and its vector where the fit has ended."""
-    more: dict[str, Any] = {}
-    for t in tried:
-        domain = default_domain(t.name)
-        if t.name.startswith("actuator.delay"):
-            longest = problem.simulator.model.actuator.longest_delay[t.actuator]
-            domain = Domain(0.0, max(longest, 2 * t.size))
-        more[t.name] = domain
-    assert isinstance(problem.free, Mapping)
-    wider = replace(problem, free={**problem.free, **more})
-    p = wider.parameters
-    place = {name: i for i, name in enumerate(problem.parameters.names)}
-    start = p.start.copy()
-    for i, name in enumerate(p.names):
-        if name in place:
-            start[i] = theta[place[name]]
-    return wider, start

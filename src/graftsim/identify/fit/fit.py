@@ -180,9 +180,8 @@ def _assembled(
     assert part is not None and point.outcome is not None
     windows, tally = part.windows, state.tally
     fitted = problem.setup_at(point.theta)
-    alone = state.alone if problem.grafted else None
-    physics = None if alone is None else problem.setup_at(alone)
-    judged = evaluate.judge(problem, fitted, windows, point.local, physics)
+    physics = state.alone if problem.grafted else None
+    judged = evaluate.judge(problem, point.theta, windows, point.local, physics)
     warnings = evaluate.warnings(problem, point, known, judged, fitted.simulator.model)
     physical = np.flatnonzero(problem.parameters.physical)
     drawn = known.resampled

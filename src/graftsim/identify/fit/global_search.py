@@ -14,9 +14,9 @@ from graftsim.identify.fit.state import FitState
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.parameters import search_box
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.runs import residual_program
 from graftsim.identify.runs.failures import SHARE, FailureTolerant, SimulationCount, whole
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.optim.global_search import (
     BasinHopping,
     Found,

@@ -24,7 +24,8 @@ from jaxtyping import Array, Float
 
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram, WindowData
+from graftsim.identify.problem.residuals import WindowData
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.identify.runs.window_cost import WindowCost
 from graftsim.optim.arrowhead import inverse, normal_equations, reduced
 from graftsim.optim.least_squares import LevenbergMarquardt

@@ -34,6 +34,7 @@ from graftsim.identify.problem.windows import (
     cut,
     unmeasured,
 )
+from graftsim.identify.problem.withheld_numbers import WithheldNumber, withheld_numbers
 from graftsim.identify.sensors.noise import estimate_noise
 from graftsim.identify.sensors.sensors import Sensors, make_sensors
 from graftsim.optim.bounded import Bounded
@@ -161,6 +162,32 @@ class Problem:
         assert isinstance(self.free, Mapping)
         trained = _trained(self.simulator, self.trained)
         return Parameters(SimulatorAndSensors(self.simulator, self._sensors), self.free, trained)
+
+    @cached_property
+    def withheld(self) -> tuple[WithheldNumber, ...]:
+        """Numbers of the actuators that are not free, with what they may plausibly be off by."""
+        channels = {name for r in self.given for name in r.names}
+        return withheld_numbers(self.simulator.model, self.parameters.names, channels)
+
+    @cached_property
+    def extended(self) -> Parameters:
+        """The parameters and what is withheld, so that one program serves a fit and its judgement.
+
+        Delays where the simulator remembers no commands excepted: they have no place in it.
+        """
+        assert isinstance(self.free, Mapping)
+        longest = self.simulator.model.actuator.longest_delay
+        more = {n.name: default_domain(n.name) for n in self.withheld
+                if not n.is_delay or longest[n.actuator]}  # fmt: skip
+        if not more:
+            return self.parameters
+        trained = _trained(self.simulator, self.trained)
+        setup = SimulatorAndSensors(self.simulator, self._sensors)
+        try:
+            return Parameters(setup, {**self.free, **more}, trained)
+        except ProblemError:
+            # A robot file may have numbers outside what physics allows.
+            return self.parameters
 
     @cached_property
     def sigma(self) -> tuple[np.ndarray, ...]:

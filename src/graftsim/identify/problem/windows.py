@@ -268,6 +268,20 @@ def _controls(
     return out
 
 
+def commands_before(
+    model: Model, recordings: Sequence[Recording], windows: Windows, dt: float
+) -> np.ndarray:
+    """Commands [w, nu] of the step before each window."""
+    driving, by_name = control_channels(model, recordings), {r.name: r for r in recordings}
+    how = Cutting(dt, dt)
+    return np.stack(
+        [
+            _controls(model, by_name[name], driving, t - dt, how)[0]
+            for name, t in zip(windows.recording, windows.start, strict=True)
+        ]
+    )
+
+
 def _without_channel(a: Actuators) -> np.ndarray:
     """Commands [nu] of which a recording says nothing."""
     pairs = [(i, x) for i, own in enumerate(a.inputs) for x in own]

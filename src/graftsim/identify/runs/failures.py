@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.problem.windows import Windows
-from graftsim.identify.runs.residual_program import compile_windows, compiled
+from graftsim.identify.runs.residual_program import ResidualProgram, compile_windows, compiled
 
 # A larger share of the windows is no accident of a few, but a wrong start or step.
 SHARE = 0.05

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import WindowData, window_function
+from graftsim.identify.problem.residuals import WindowData
+from graftsim.identify.runs.window_function import WindowFunction, reader
 from graftsim.optim.bounded import Bounded
 
 
@@ -23,7 +24,7 @@ def cost_and_gradient(
     mean, std = jnp.asarray(bounds.prior_mean, dtype), jnp.asarray(bounds.prior_std, dtype)
     local_std = jnp.asarray(bounds.local_std, dtype)
 
-    one = window_function(problem.setup, problem.parameters, data, problem.criterion, s)
+    one = WindowFunction(reader(problem), problem.criterion)
 
     def cost(x: Any) -> Any:
         theta, local = x[:p], x[p:].reshape(w, s)

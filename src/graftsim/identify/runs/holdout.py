@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram, as_data
+from graftsim.identify.problem.residuals import as_data
 from graftsim.identify.problem.windows import Windows
 from graftsim.identify.runs.initial_states import best_initial_states
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.optim.least_squares import LevenbergMarquardt
 
 ITERATIONS = 20
@@ -26,9 +27,7 @@ class Heldout:
         self.problem, self.windows = problem, windows
         data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
         shared = compiled.on(data) if compiled is not None else None
-        self.compiled = shared or ResidualProgram(
-            problem.setup, problem.parameters, data, problem.criterion, problem.nlocal
-        )
+        self.compiled = shared or ResidualProgram(problem, data)
         self.samples = sum(mask.sum(1) for mask in windows.mask)
 
     def cost(self, theta: np.ndarray) -> np.ndarray:

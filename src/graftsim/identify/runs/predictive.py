@@ -7,7 +7,8 @@ import numpy as np
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.loss import Squared
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram, as_data
+from graftsim.identify.problem.residuals import as_data
+from graftsim.identify.runs.residual_program import ResidualProgram
 
 
 class Predictive:
@@ -29,7 +30,7 @@ class Predictive:
         self.problem = problem
         windows = problem.train_windows()
         data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-        self.compiled = ResidualProgram(problem.setup, problem.parameters, data, Squared(), 0)
+        self.compiled = ResidualProgram(problem, data, Squared(), 0)
 
     def readings(
         self, theta: np.ndarray, rng: np.random.Generator | None = None

@@ -2,17 +2,199 @@
 
 from __future__ import annotations
 
+import copy
 import threading
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
+from graftsim.identify.problem.loss import Loss
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram, as_data
+from graftsim.identify.problem.residuals import WindowData, as_data, mismatches, residual_width
 from graftsim.identify.problem.windows import Windows
+from graftsim.identify.runs.derivatives import TANGENTS, derivatives
+from graftsim.identify.runs.window_function import Timing, WindowFunction, reader
 
 # Sets of windows that are kept of each problem.
 KEPT = 4
+# Many starts go in portions of so many numbers.
+MANY = 30_000_000
+
+
+class ResidualProgram:
+    """Residuals and Jacobians over a set of windows, compiled; NumPy in and out."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        data: WindowData,
+        loss: Loss | None = None,
+        nlocal: int | None = None,
+    ) -> None:
+        """loss, nlocal: others than the problem's; nlocal unknowns of each initial state."""
+        self.data, self.reader = data, reader(problem, nlocal)
+        self.dtype, self.size = self.reader.dtype, len(problem.parameters)
+        self._kept: tuple[Any, Any] | None = None
+        # Of one window: (theta, local, window) -> residuals, on kernels.
+        self.one = WindowFunction(self.reader, problem.criterion if loss is None else loss)
+        self._rows = residual_width(self.reader.sensors)
+        # Within the programs, parameters are the extended ones.
+        one = self.one.extended
+
+        def residual(theta: Array, local: Array, data: WindowData) -> Array:
+            return jax.vmap(one, (None, 0, 0))(theta, local, data)
+
+        def read(theta: Array, timing: Timing, local: Array, window: WindowData) -> Any:
+            found = self.reader(theta, local, window, timing)
+            return *found, mismatches(self.reader.sensors, found.read, window)
+
+        self._residual = jax.jit(residual)
+        self._read = jax.jit(jax.vmap(read, (None, None, 0, 0)))
+        self._derivatives = jax.jit(partial(derivatives, one))
+        self._many = jax.jit(jax.vmap(residual, (0, 0, None)))
+        self._many_derivatives = jax.jit(
+            jax.vmap(partial(derivatives, one, limit=None), (0, 0, None, None, None))
+        )
+
+    def on(self, data: WindowData) -> ResidualProgram | None:
+        """The same programs for other windows; None if those are of another form."""
+        if _forms(data) != _forms(self.data):
+            return None
+        other = copy.copy(self)
+        other.data, other._kept = data, None
+        return other
+
+    def residual(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
+        """Residuals [w, m] at theta [p] and local [w, s]."""
+        return np.asarray(self._residual(*self._arrays(theta, local), self.data), float)
+
+    def readings(
+        self, theta: np.ndarray, local: np.ndarray, timing: Timing | None = None
+    ) -> tuple[list[np.ndarray], np.ndarray, list[np.ndarray]]:
+        """What each sensor reads [w, n, d] at the times of its samples, at theta [p], local [w, s].
+
+        With joint positions [w, t, nq] and what was measured less the readings [w, n, r].
+        timing: of other steps than the problem's.
+        """
+        extended, displaced = self._arrays(theta, local)
+        timing = self.reader.timing if timing is None else timing
+        found = self._read(extended, timing, displaced, self.data)
+        return jax.tree.map(partial(np.asarray, dtype=float), found)
+
+    def jacobian(
+        self,
+        theta: np.ndarray,
+        local: np.ndarray,
+        active: np.ndarray | None = None,
+        *,
+        withheld: Sequence[str] = (),
+        keep: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Residuals [w, m], and Jacobians by theta [w, m, p] and local [w, m, s].
+
+        active: [k] which entries of theta; the Jacobian is then [w, m, k], and has further columns
+        for numbers that are `withheld`. keep: the next call will ask for the same.
+        """
+        active = np.arange(self.size) if active is None else active
+        which = self.reader.columns(active, withheld)
+        asked = (theta.tobytes(), local.tobytes(), which.tobytes())
+        kept, self._kept = self._kept, None
+        if kept is not None and kept[0] == asked:
+            found = kept[1]
+        else:
+            found = self._jacobian(theta, local, which)
+        if keep:
+            self._kept = (asked, found)
+        return found
+
+    def _jacobian(
+        self, theta: np.ndarray, local: np.ndarray, which: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        k, s = len(which), local.shape[1]
+        columns = np.concatenate([which, self._end + np.arange(s)])
+        width = [t.shape[1] * n for t, n in zip(self.data.time, self._rows, strict=True)]
+        touch, J = self.reader.touch, None
+        shared = touch.shared(columns)
+        if shared is not None:
+            r, along = self._along(theta, local, columns, shared.seeds)
+            J = touch.whole(columns, shared, along, width)
+        if J is None:
+            r, J = self._along(theta, local, columns, np.eye(k + s))
+            touch.learn(columns, J, width)
+        return r, J[..., :k], J[..., k:]
+
+    @property
+    def _end(self) -> int:
+        """Where the unknowns of initial states begin, after the extended parameters."""
+        return len(self.reader.parameters)
+
+    def _tangents(self, columns: np.ndarray, seeds: np.ndarray, s: int) -> tuple[Array, Array]:
+        """Tangents of extended parameters and initial states: seeds [n, c] of columns [c]."""
+        tangents = np.zeros((len(seeds), self._end + s))
+        tangents[:, columns] = seeds
+        dx, dl = (jnp.asarray(x, self.dtype) for x in np.split(tangents, [self._end], 1))
+        return dx, dl
+
+    def _along(
+        self, theta: np.ndarray, local: np.ndarray, columns: np.ndarray, seeds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals [w, m], and their derivatives [w, m, n] along seeds [n, c] of columns [c]."""
+        n = len(seeds)
+        seeds = np.pad(seeds, ((0, -n % TANGENTS), (0, 0)))
+        tangents = self._tangents(columns, seeds, local.shape[1])
+        r, J = self._derivatives(*self._arrays(theta, local), self.data, *tangents)
+        return np.asarray(r, float), np.asarray(J, float)[..., :n]
+
+    def many_residuals(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
+        """Residuals [n, w, m] at theta [n, p] and local [n, w, s], side by side."""
+        part = self._portion(local, 1)
+        chunks = [self._many(*self._arrays(t, l), self.data) for t, l in _cut(theta, local, part)]
+        return np.concatenate([np.asarray(x, float) for x in chunks])[: len(theta)]
+
+    def many_jacobians(
+        self, theta: np.ndarray, local: np.ndarray, active: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `jacobian`, of many theta [n, p] and local [n, w, s]."""
+        k, s = len(active), local.shape[-1]
+        columns = np.concatenate([self.reader.columns(active), self._end + np.arange(s)])
+        dx, dl = self._tangents(columns, np.eye(k + s), s)
+        chunks = [
+            self._many_derivatives(*self._arrays(t, l), self.data, dx, dl)
+            for t, l in _cut(theta, local, self._portion(local, k + s))
+        ]
+        parts = zip(*chunks, strict=True)
+        r, J = (np.concatenate([np.asarray(x, float) for x in p])[: len(theta)] for p in parts)
+        return r, J[..., :k], J[..., k:]
+
+    def _portion(self, local: np.ndarray, directions: int) -> int:
+        """So many starts at a time that the arguments of all lanes fit into memory."""
+        w, s = local.shape[1:]
+        size = sum(leaf[0].size for leaf in jax.tree.leaves(self.data)) + self.size + s
+        return min(max(MANY // (w * directions * size), 1), len(local))
+
+    def _arrays(self, theta: np.ndarray, local: np.ndarray) -> tuple[Array, Array]:
+        extended = self.reader.extend(np.asarray(theta, float))
+        return jnp.asarray(extended, self.dtype), jnp.asarray(local, self.dtype)
+
+
+def _cut(
+    theta: np.ndarray, local: np.ndarray, part: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Equal portions of starts; the last one is filled up, so that one program serves all."""
+    index = np.arange(-(-len(theta) // part) * part)
+    for rows in np.minimum(index, len(theta) - 1).reshape(-1, part):
+        yield theta[rows], local[rows]
+
+
+def _forms(data: WindowData) -> list[tuple[int, ...]]:
+    return [x.shape[1:] for x in jax.tree.leaves(data)]
+
 
 _programs: WeakKeyDictionary[Problem, dict[tuple[float, bytes], ResidualProgram]] = (
     WeakKeyDictionary()
@@ -23,9 +205,7 @@ _lock = threading.RLock()
 def compile_windows(problem: Problem, windows: Windows) -> ResidualProgram:
     """Residual functions of a set of windows."""
     data = as_data(windows, problem.sigma, problem.simulator.dt.dtype)
-    return ResidualProgram(
-        problem.setup, problem.parameters, data, problem.criterion, problem.nlocal
-    )
+    return ResidualProgram(problem, data)
 
 
 def compiled(problem: Problem, horizon: float, kept: np.ndarray | None = None) -> ResidualProgram:

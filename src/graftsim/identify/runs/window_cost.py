@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.residuals import ResidualProgram
 from graftsim.identify.runs import gradient
 from graftsim.identify.runs.failures import FailureTolerant, SimulationCount
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.optim.bounded import Bounded
 from graftsim.optim.local_solver import Arrays, Evaluate, LeastSquares
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from graftsim.kernels.ir import fold
 from graftsim.kernels.ir.ops import OPS
+from graftsim.kernels.ir.sizes import Size
 
 
 class Algebra(ABC):
@@ -255,7 +256,7 @@ class Algebra(ABC):
             return a
         if type == "i1":
             return self.compare("ne", a, self.const(0, was))
-        if self.ops[a] == "const":
+        if self.ops[a] == "const" and not isinstance(self.args[a][0], Size):
             return self.const(fold.converted(self.args[a][0], was, type), type)
         return self.node("convert", (a,), type, key=type)
 

@@ -250,6 +250,11 @@ def _iota(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     return [LazyArray(shape, type, lambda i: t.p.convert(i[axis], type), view=True)]
 
 
+@rule("dim_as_value")
+def _dim_as_value(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    return [np.array(t.p.convert(t.arrays.index(params["dim"]), type_of(avals[0])))]
+
+
 @rule("empty", "empty2")
 def _empty(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     shape, zero = tuple(avals[0].shape), t.p.const(0, type_of(avals[0]))
