@@ -6,7 +6,7 @@ import pytest
 
 from graftsim import Bounds, Custom, Domain, Positive, Prior, ProblemError, Unbounded, VariableError
 from graftsim.identify.problem.parameters import DEFAULT_DOMAINS, Parameters, default_domain
-from graftsim.model.catalogue import PARAMETERS, leaf
+from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
 
 
 @pytest.fixture(scope="module")
@@ -220,3 +220,11 @@ def test_unit_of_an_offset_is_the_sensors(cart):
     """The offset of a joint's sensor is in rad, that of a direction has no unit."""
     p = Parameters(cart, {"sensor.offset[*]": Unbounded(), "sensor.scale[*]": Positive()})
     assert p.units == ("rad", "1", "1", "1")
+
+
+def test_positive_leaves_out_the_zero_that_a_model_cannot_have():
+    """The width of friction's sign change stays above a jump, or its start; damping may be 0."""
+    free = {"joint.friction_velocity[*]": Positive(), "joint.damping[*]": Positive()}
+    for width, least in ((0.1, 5e-3), (1e-3, 1e-3)):
+        model = with_leaf(machines.arm(), "joint.friction_velocity", np.array([width]))
+        np.testing.assert_array_equal(Parameters(machines.setup(model), free).lower, [least, 0.0])

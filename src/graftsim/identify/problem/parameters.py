@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -277,6 +277,7 @@ def _leaf(
         return _with_model(s, with_leaf(s.simulator.model, selector.name, old.at[at].set(values)))
 
     units = tuple(row_unit(model, selector.name, i[0]) for i in index)
+    domain = _above_zero(selector.name, domain, start)
     if domain.shared:
         mixed = component is None and len({i[1:] for i in index}) > 1
         if len(set(units)) > 1 or mixed:
@@ -286,6 +287,15 @@ def _leaf(
             )
         return Block((text.strip(),), start[:1], domain, units[:1], write)
     return Block(tuple(name_of), start, domain, units, write)
+
+
+def _above_zero(name: str, domain: Domain, start: np.ndarray) -> Domain:
+    """A domain from zero on, without the zero that the model cannot have; a start stays inside."""
+    least = DEFAULT_DOMAINS.get(name, domain).lower
+    if domain.lower != 0 or not least > 0:
+        return domain
+    lower = min(least, *start.tolist()) if len(start) else least
+    return replace(domain, lower=lower) if 0 < lower < domain.upper else domain
 
 
 def _dt(setup: SimulatorAndSensors, domain: Domain) -> Block:
@@ -366,11 +376,8 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "link.mass",
         "link.length",
         "joint.stribeck_velocity",
-        "joint.friction_velocity",
-        "pair.friction_velocity",
         "pair.stiffness",
         "tendon.rounding",
-        "tendon.friction_velocity",
         "actuator.resistance",
         "actuator.duty_limit",
         "actuator.integral_limit",
@@ -380,6 +387,11 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "simulator.dt",
     )
 }
+# Friction that changes its sign over less is a jump: no fit can follow its slope, and none of these
+# speeds is told from another.
+DEFAULT_DOMAINS["joint.friction_velocity"] = Domain(lower=5e-3)
+DEFAULT_DOMAINS["tendon.friction_velocity"] = Domain(lower=5e-3)
+DEFAULT_DOMAINS["pair.friction_velocity"] = Domain(lower=1e-3)
 # At most 1: a bounce is no higher than the fall.
 # Beyond, the motor's load or the other would count with the wrong sign.
 DEFAULT_DOMAINS["joint.load_asymmetry"] = Domain(lower=-1.0, upper=1.0)
