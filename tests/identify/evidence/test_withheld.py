@@ -1,5 +1,7 @@
 """Delay of a command in a fit: found where the log tells it, named where it does not."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -115,3 +117,23 @@ def test_derivative_by_a_delay_that_the_model_does_not_have():
     # twentieth of the servo's time constant sqrt(0.02 / 25) s.
     assert np.abs(found - slope).max() < 0.1 * np.abs(slope).max()
     assert np.corrcoef(found.ravel(), slope.ravel())[0, 1] > 0.995
+
+
+def test_withheld_numbers_do_not_undo_what_a_custom_parameter_sets():
+    """A user's own parameter may move the gains that are withheld: it keeps its effect."""
+
+    def stiffer(model, x):
+        a = model.actuator
+        return replace(model, actuator=replace(a, kp=a.kp * x[0]))
+
+    factor = gs.Custom(("factor",), (1.0,), stiffer)
+    problem = gs.Problem(servo(), log(steps(400), 0.0), {"gain": factor}, holdout=0)
+    assert "actuator.kp[arm]" in problem.extended.names
+    program = compile_windows(problem, problem.train_windows())
+    local = np.zeros((len(program.data.q0), 2))
+    softer = program.readings(np.array([0.5]), local)[0][0]
+    same = gs.Problem(servo(), log(steps(400), 0.0), holdout=0)
+    changed = stiffer(servo().model, np.array([0.5]))
+    same = replace(same, simulator=replace(same.simulator, model=changed))
+    other = compile_windows(same, same.train_windows()).readings(np.zeros(0), local)[0][0]
+    np.testing.assert_allclose(softer, other, atol=1e-12)

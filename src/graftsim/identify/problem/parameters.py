@@ -106,8 +106,10 @@ class Parameters:
         setup: SimulatorAndSensors,
         free: Mapping[str, Domain | Custom],
         grafts: Sequence[str] = (),
+        offsets: Sequence[str] = (),
     ) -> None:
-        self._recipe = (setup, dict(free), tuple(grafts))
+        """offsets: numbers that are not set but added to, last in the vector, from zero on."""
+        self._recipe = (setup, dict(free), tuple(grafts), tuple(offsets))
         self.blocks = _blocks(*self._recipe)
         self.names = tuple(n for b in self.blocks for n in b.names)
         twice = sorted({n for n in self.names if self.names.count(n) > 1})
@@ -153,10 +155,14 @@ class Parameters:
 
 
 def _blocks(
-    setup: SimulatorAndSensors, free: Mapping[str, Domain | Custom], grafts: Sequence[str]
+    setup: SimulatorAndSensors,
+    free: Mapping[str, Domain | Custom],
+    grafts: Sequence[str],
+    offsets: Sequence[str],
 ) -> list[Block]:
     found = [_block(setup, text, domain) for text, domain in free.items()]
-    return found + [_weights(setup, label) for label in grafts]
+    found += [_weights(setup, label) for label in grafts]
+    return found + [_leaf(setup, *_parsed(text), Domain(), offset=True) for text in offsets]
 
 
 def _number_groups(blocks: Sequence[Block]) -> tuple[np.ndarray, tuple[Group, ...]]:
@@ -202,9 +208,7 @@ def _block(setup: SimulatorAndSensors, text: str, domain: Domain | Custom) -> Bl
         names = tuple(f"{text}[{n}]" for n in custom.names)
         units = (custom.unit,) * len(names)
         return Block(names, np.array(custom.initial, float), custom.domain, units, write)
-    match = _COMPONENT.fullmatch(text.strip())
-    selector = Selector.parse(match["selector"] if match else text)
-    component = match["component"] if match else None
+    _, selector, component = _parsed(text)
     whole = selector.name in inertial_parameters.COMPOUND or selector.name.split(".")[0] in (
         "sensor",
         "simulator",
@@ -230,13 +234,27 @@ def _block(setup: SimulatorAndSensors, text: str, domain: Domain | Custom) -> Bl
     return _leaf(setup, text, selector, component, domain)
 
 
+def _parsed(text: str) -> tuple[str, Selector, str | None]:
+    """The text, its selector and the component after it."""
+    match = _COMPONENT.fullmatch(text.strip())
+    selector = Selector.parse(match["selector"] if match else text)
+    return text, selector, match["component"] if match else None
+
+
 def _with_model(setup: SimulatorAndSensors, model: Any) -> SimulatorAndSensors:
     return eqx.tree_at(lambda s: s.simulator.model, setup, model)
 
 
 def _leaf(
-    setup: SimulatorAndSensors, text: str, selector: Selector, component: str | None, domain: Domain
+    setup: SimulatorAndSensors,
+    text: str,
+    selector: Selector,
+    component: str | None,
+    domain: Domain,
+    *,
+    offset: bool = False,
 ) -> Block:
+    """Numbers of a leaf of the model; as an offset they are added, and start at zero."""
     model = setup.simulator.model
     known = [
         *PARAMETERS,
@@ -274,9 +292,12 @@ def _leaf(
     def write(s: SimulatorAndSensors, x: Array) -> SimulatorAndSensors:
         old = leaf(s.simulator.model, selector.name)
         values = jnp.broadcast_to(x, (len(index),)).astype(old.dtype)
-        return _with_model(s, with_leaf(s.simulator.model, selector.name, old.at[at].set(values)))
+        new = old.at[at].add(values) if offset else old.at[at].set(values)
+        return _with_model(s, with_leaf(s.simulator.model, selector.name, new))
 
     units = tuple(row_unit(model, selector.name, i[0]) for i in index)
+    if offset:
+        return Block(tuple(name_of), np.zeros(len(start)), domain, units, write)
     domain = _above_zero(selector.name, domain, start)
     if domain.shared:
         mixed = component is None and len({i[1:] for i in index}) > 1

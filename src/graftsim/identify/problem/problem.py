@@ -171,23 +171,18 @@ class Problem:
 
     @cached_property
     def extended(self) -> Parameters:
-        """The parameters and what is withheld, so that one program serves a fit and its judgement.
+        """The parameters, and what is withheld as offsets: one program serves fit and judgement.
 
         Delays where the simulator remembers no commands excepted: they have no place in it.
         """
         assert isinstance(self.free, Mapping)
         longest = self.simulator.model.actuator.longest_delay
-        more = {n.name: default_domain(n.name) for n in self.withheld
-                if not n.is_delay or longest[n.actuator]}  # fmt: skip
+        more = [n.name for n in self.withheld if not n.is_delay or longest[n.actuator]]
         if not more:
             return self.parameters
         trained = _trained(self.simulator, self.trained)
         setup = SimulatorAndSensors(self.simulator, self._sensors)
-        try:
-            return Parameters(setup, {**self.free, **more}, trained)
-        except ProblemError:
-            # A robot file may have numbers outside what physics allows.
-            return self.parameters
+        return Parameters(setup, self.free, trained, more)
 
     @cached_property
     def sigma(self) -> tuple[np.ndarray, ...]:
