@@ -201,11 +201,26 @@ class Doubt(Protocol):
     def std(self) -> float: ...
 
 
-def conditional(names: Sequence[str], quantity: str, doubts: Sequence[Doubt]) -> str:
+class Known(Protocol):
+    """Of a parameter: value, and deviations if the file is right and if it may be wrong."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def std(self) -> float: ...
+    @property
+    def std_with_file(self) -> float: ...
+
+
+def conditional(rows: Sequence[Known], quantity: str, doubts: Sequence[Doubt]) -> str:
     """Of parameters that numbers of a quantity, which were not free, could move."""
+    names = [row.name for row in rows]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    sizes = _range([d.size for d in doubts])
-    which = doubts[0].name if len(doubts) == 1 else f"{quantity} of {len(doubts)} actuators"
+    which = doubts[0].name if len(doubts) == 1 else f"{len(doubts)} numbers {quantity}"
+    right, wrong = (_shares([(x, r.value) for x, r in zip(stds, rows, strict=True)]) for stds in (
+        [r.std for r in rows], [r.std_with_file for r in rows]))  # fmt: skip
     unit, known = doubts[0].unit, [d.std for d in doubts if d.std < d.size]
     if len(known) == len(doubts):
         advice = f"Free it: these data know it to ±{_range(known)} {unit}."
@@ -213,7 +228,16 @@ def conditional(names: Sequence[str], quantity: str, doubts: Sequence[Doubt]) ->
         advice = f"Of {len(known)} these data know it, to ±{_range(known)} {unit}: free it there."
     else:
         advice = "These data do not know it: measure it, or record what tells it."
-    return f"{shown} depend on {which}, not free and perhaps {sizes} {unit} off. {advice}"
+    return (
+        f"{shown}: known to {right} if {which}, not free, is as given, to {wrong} if it may be "
+        f"{_range([d.size for d in doubts])} {unit} off. {advice}"
+    )
+
+
+def _shares(of: Sequence[tuple[float, float]]) -> str:
+    """Deviations as shares of their values."""
+    found = [100 * std / abs(value) for std, value in of if value]
+    return f"{_range(found)} %" if found else "no share of zero"
 
 
 def _range(values: Sequence[float]) -> str:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from graftsim.errors import GraftsimError, ProblemError, suggest
+from graftsim.identify.doubt import analysis, verdicts
 from graftsim.identify.evidence.bootstrap import Bootstrap, Resampled, bootstrap
 from graftsim.identify.evidence.profile_likelihood import Profile, profile
-from graftsim.identify.evidence.withheld import conditional, withheld
 from graftsim.identify.pool.pool import Pool
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results import information
@@ -57,7 +57,7 @@ def certainty(
 ) -> Certainty:
     """What the windows say about theta at the end of a fit; replicas run on a pool.
 
-    doubt: try the numbers of actuators that were not free.
+    doubt: try what was not free and may be wrong.
 
     A bootstrap or a profile that fails is a sentence in `failed`: the fit before it took longer.
     """
@@ -95,18 +95,18 @@ def certainty(
             profiles.append(profile(problem, compiled, point, info.covariance, i, widened))
         except FAILURES as error:
             failed.append(f"The profile of {p.names[i]} failed: {error}")
-    tried = withheld(problem, part, point, info) if doubt else ()
+    tried = analysis.doubt(problem, part, point, info) if doubt else None
     forces = common_factor(problem, at, held, info.variance_ratio)
     return Certainty(
         info,
-        conditional(rows, tried),
+        verdicts.with_file(rows, tried),
         weak,
         spread,
         resampled,
         tuple(profiles),
         forces,
         tuple(failed),
-        tried,
+        verdicts.withheld(rows, tried),
     )
 
 

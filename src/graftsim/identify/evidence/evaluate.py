@@ -331,16 +331,16 @@ def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
 
 
 def _conditions(known: Certainty) -> list[str]:
-    """Of each withheld quantity, which parameters depend on it."""
+    """Of each withheld quantity, which parameters depend on it most."""
     by_name = {w.name: w for w in known.withheld}
-    touched: dict[str, list[str]] = {}
+    touched: dict[str, list[ParameterRow]] = {}
     for row in known.rows:
         if row.trades_with:
-            touched.setdefault(row.trades_with.split("[")[0], []).append(row.name)
+            touched.setdefault(row.trades_with.split("[")[0], []).append(row)
     said = []
-    for quantity, names in touched.items():
-        own = {r.trades_with for r in known.rows if r.name in names}
-        said.append(words.conditional(names, quantity, [by_name[name] for name in sorted(own)]))
+    for quantity, rows in touched.items():
+        own = sorted({row.trades_with for row in rows})
+        said.append(words.conditional(rows, quantity, [by_name[name] for name in own]))
     return said
 
 

@@ -162,7 +162,7 @@ def _blocks(
 ) -> list[Block]:
     found = [_block(setup, text, domain) for text, domain in free.items()]
     found += [_weights(setup, label) for label in grafts]
-    return found + [_leaf(setup, *_parsed(text), Domain(), offset=True) for text in offsets]
+    return found + [_leaf(setup, *parsed(text), Domain(), offset=True) for text in offsets]
 
 
 def _number_groups(blocks: Sequence[Block]) -> tuple[np.ndarray, tuple[Group, ...]]:
@@ -208,7 +208,7 @@ def _block(setup: SimulatorAndSensors, text: str, domain: Domain | Custom) -> Bl
         names = tuple(f"{text}[{n}]" for n in custom.names)
         units = (custom.unit,) * len(names)
         return Block(names, np.array(custom.initial, float), custom.domain, units, write)
-    _, selector, component = _parsed(text)
+    _, selector, component = parsed(text)
     whole = selector.name in inertial_parameters.COMPOUND or selector.name.split(".")[0] in (
         "sensor",
         "simulator",
@@ -234,7 +234,7 @@ def _block(setup: SimulatorAndSensors, text: str, domain: Domain | Custom) -> Bl
     return _leaf(setup, text, selector, component, domain)
 
 
-def _parsed(text: str) -> tuple[str, Selector, str | None]:
+def parsed(text: str) -> tuple[str, Selector, str | None]:
     """The text, its selector and the component after it."""
     match = _COMPONENT.fullmatch(text.strip())
     selector = Selector.parse(match["selector"] if match else text)

@@ -74,6 +74,8 @@ class Problem:
     from the data), or a function of (recording, time) that returns (q, qd), then fitted or not by
     `fit_initial`. holdout: share of each recording, at its end, kept for judgement; or recordings
     that are. loss: `Squared()`, `Huber(width)`, a `Loss` of your own, or "squared" or "huber".
+    nuisances: of numbers that are not free, by selector, how wrong they may be (one standard
+    deviation, in their unit; 0: exact), in place of standard sizes.
 
     Raises ProblemError with what is wrong and what would be accepted.
     """
@@ -93,6 +95,7 @@ class Problem:
     fit_initial: bool | None = None
     holdout: float | Recording | Sequence[Recording] = 0.25
     loss: str | Loss = "squared"
+    nuisances: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recordings", several(self.recordings))
@@ -159,9 +162,14 @@ class Problem:
     @cached_property
     def parameters(self) -> Parameters:
         """What is fitted; ProblemError: a selection that is empty, given twice, out of bounds."""
+        return self.parameters_beside(())
+
+    def parameters_beside(self, offsets: Sequence[str]) -> Parameters:
+        """What is fitted, and numbers by name that are added to, last in the vector."""
         assert isinstance(self.free, Mapping)
         trained = _trained(self.simulator, self.trained)
-        return Parameters(SimulatorAndSensors(self.simulator, self._sensors), self.free, trained)
+        setup = SimulatorAndSensors(self.simulator, self._sensors)
+        return Parameters(setup, self.free, trained, offsets)
 
     @cached_property
     def withheld(self) -> tuple[WithheldNumber, ...]:
@@ -175,14 +183,9 @@ class Problem:
 
         Delays where the simulator remembers no commands excepted: they have no place in it.
         """
-        assert isinstance(self.free, Mapping)
         longest = self.simulator.model.actuator.longest_delay
         more = [n.name for n in self.withheld if not n.is_delay or longest[n.actuator]]
-        if not more:
-            return self.parameters
-        trained = _trained(self.simulator, self.trained)
-        setup = SimulatorAndSensors(self.simulator, self._sensors)
-        return Parameters(setup, self.free, trained, more)
+        return self.parameters_beside(more) if more else self.parameters
 
     @cached_property
     def sigma(self) -> tuple[np.ndarray, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from graftsim.identify.problem.windows import Windows
 from graftsim.identify.sensors.sensors import Sensors, readings
 from graftsim.model.fuse import fuse
 from graftsim.model.state import State
+from graftsim.taps import Augmentation
 
 
 class WindowData(NamedTuple):
@@ -62,16 +63,18 @@ def simulate(
     setup: SimulatorAndSensors,
     window: WindowData,
     local: Float[Array, " s"],
+    augmentations: Mapping[str, Augmentation] | None = None,
     *,
     kernel: bool = False,
 ) -> Trajectory:
     """Roll-out of one window; `local` displaces its initial state (positions, rates, memories).
 
-    `kernel` writes the program as kernels want it, here and below: loops that keep little.
+    augmentations: further changes of named variables. `kernel` writes the program as kernels want
+    it, here and below: loops that keep little.
     """
     simulator, needs = setup.simulator, setup.sensors.needs
     state = first_state(simulator, window, local)
-    return scan_steps(simulator, state, window.controls, needs, checkpoint=kernel)
+    return scan_steps(simulator, state, window.controls, needs, augmentations, checkpoint=kernel)
 
 
 def first_state(simulator: Simulator, window: WindowData, local: Float[Array, " s"]) -> State:

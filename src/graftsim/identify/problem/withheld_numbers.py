@@ -27,16 +27,21 @@ SAME = {"gear": ("gain", "kp", "kd", "motor_constant"), "resistance": ("motor_co
 
 
 class WithheldNumber(NamedTuple):
-    """A number that is not free: its name, its actuator, its plausible size."""
+    """A number that is not free: quantity and label of its row, actuator, plausible size."""
 
-    name: str
+    row: tuple[str, str]
     actuator: int
     size: float
 
     @property
+    def name(self) -> str:
+        """As it is typed."""
+        return row_name(*self.row)
+
+    @property
     def is_delay(self) -> bool:
         """Is it the delay of a command?"""
-        return self.name.startswith("actuator.delay[")
+        return self.row[0] == "actuator.delay"
 
 
 def withheld_numbers(
@@ -59,7 +64,8 @@ def withheld_numbers(
             if a.kinds[i] not in kinds or quantity in a.inputs[i] or name in names:
                 continue
             if i in driven and (value or not relative):
-                out.append(WithheldNumber(name, i, abs(value) * size if relative else size))
+                row = f"actuator.{quantity}", label
+                out.append(WithheldNumber(row, i, abs(value) * size if relative else size))
     return tuple(out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
@@ -35,24 +36,33 @@ class ParameterRow:
     high: float
     status: Status = Status.IDENTIFIED
     between: float = float("nan")
-    # Where a number that was not free could move this one: which, and the deviation then.
-    trades_with: str = ""
-    std_if_freed: float = float("nan")
+    # If what was not free may be wrong as well: deviation, 95 % interval, and the largest causes by
+    # name, each with its share of what that adds to the variance.
+    std_with_file: float = float("nan")
+    low_with_file: float = float("nan")
+    high_with_file: float = float("nan")
+    causes: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def trades_with(self) -> str:
+        """What was not free and moves this number most, if it is known on a condition alone."""
+        return next(iter(self.causes), "") if self.status == Status.CONDITIONAL else ""
 
 
 @dataclass(frozen=True)
 class Withheld:
-    """A number of an actuator that was not free.
+    """A number that was not free.
 
-    size: how wrong it may be, in its unit. std: how well the data would know it, infinite if not at
-    all. asked: where they would like it, as a change of its value; gain: by which half the weighted
-    sum of squares would fall. moves: by how much each parameter may move if it is freed.
-    worst: the largest of them, in deviations of that parameter.
+    size: how wrong it may be, in its unit, as source says. std: how well the data would know it,
+    infinite if not at all. asked: where they would like it, as a change of its value; gain: by
+    which half the weighted sum of squares would fall. moves: by how much each parameter may be off
+    because of it. worst: the largest of them, in deviations of that parameter.
     """
 
     name: str
     unit: str
     size: float
+    source: str
     std: float
     asked: float
     gain: float

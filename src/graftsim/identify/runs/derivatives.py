@@ -1,4 +1,4 @@
-"""Residuals of all windows and their derivatives along tangents, by forward mode, in lanes."""
+"""Derivatives of the residuals of all windows along tangents, by forward mode, in lanes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def derivatives(
     dx: Float[Array, "k n"],
     dl: Float[Array, "k s"],
     limit: int | None = SIDE_BY_SIDE,
-) -> tuple[Float[Array, "w m"], Float[Array, "w m k"]]:
-    """Residuals f(x, local, window) of all windows, and their derivatives along k tangents.
+) -> Float[Array, "w m k"]:
+    """Derivatives of the residuals f(x, local, window) of all windows along k tangents.
 
     A tangent moves x and the unknowns `local` of every window. Tangents go side by side, and the
     windows one after the other: all lanes share what does not depend on the tangent. A few tangents
@@ -57,18 +57,18 @@ def derivatives(
     def every(x: Array, local: Array) -> Array:
         return jax.vmap(f, (None, 0, 0))(x, local, data)
 
-    r = every(x, local)
     if not k:
-        return r, jnp.zeros((*r.shape, 0), r.dtype)
+        shape = jax.eval_shape(every, x, local).shape
+        return jnp.zeros((*shape, 0), x.dtype)
     if limit is None or (k < ENOUGH and w * k * size <= limit):
-        return r, jax.vmap(one_window)(local, data)
+        return jax.vmap(one_window)(local, data)
     if k >= ENOUGH:
-        return r, jax.lax.map(lambda pair: one_window(*pair), (local, data))
+        return jax.lax.map(lambda pair: one_window(*pair), (local, data))
 
     def column(pair: tuple[Array, Array]) -> Array:
         return along(every, local, pair[0], jnp.broadcast_to(pair[1], local.shape))
 
-    return r, jnp.moveaxis(jax.lax.map(column, (dx, dl)), 0, -1)
+    return jnp.moveaxis(jax.lax.map(column, (dx, dl)), 0, -1)
 
 
 def _swap(f: Residual, window: WindowData, x: Array, local: Array) -> Array:

@@ -19,7 +19,7 @@ from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import WindowData, as_data, mismatches, residual_width
 from graftsim.identify.problem.windows import Windows
 from graftsim.identify.runs.derivatives import TANGENTS, derivatives
-from graftsim.identify.runs.window_function import Timing, WindowFunction, reader
+from graftsim.identify.runs.window_function import Reader, Timing, WindowFunction, reader
 
 # Sets of windows that are kept of each problem.
 KEPT = 4
@@ -36,9 +36,10 @@ class ResidualProgram:
         data: WindowData,
         loss: Loss | None = None,
         nlocal: int | None = None,
+        own: Reader | None = None,
     ) -> None:
-        """loss, nlocal: others than the problem's; nlocal unknowns of each initial state."""
-        self.data, self.reader = data, reader(problem, nlocal)
+        """loss, nlocal, own: others than the problem's; nlocal unknowns of each initial state."""
+        self.data, self.reader = data, reader(problem, nlocal) if own is None else own
         self.dtype, self.size = self.reader.dtype, len(problem.parameters)
         self._kept: tuple[Any, Any] | None = None
         # Of one window: (theta, local, window) -> residuals, on kernels.
@@ -93,46 +94,50 @@ class ResidualProgram:
         local: np.ndarray,
         active: np.ndarray | None = None,
         *,
-        withheld: Sequence[str] = (),
         keep: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals [w, m], and Jacobians by theta [w, m, p] and local [w, m, s].
 
-        active: [k] which entries of theta; the Jacobian is then [w, m, k], and has further columns
-        for numbers that are `withheld`. keep: the next call will ask for the same.
+        active: [k] which entries of theta; the Jacobian is then [w, m, k]. keep: the next call will
+        ask for the same.
         """
         active = np.arange(self.size) if active is None else active
-        which = self.reader.columns(active, withheld)
+        which = self.reader.columns(active)
         asked = (theta.tobytes(), local.tobytes(), which.tobytes())
         kept, self._kept = self._kept, None
         if kept is not None and kept[0] == asked:
             found = kept[1]
         else:
-            found = self._jacobian(theta, local, which)
+            found = (self.residual(theta, local), *self._jacobian(theta, local, which))
         if keep:
             self._kept = (asked, found)
         return found
 
+    def slopes(self, theta: np.ndarray, local: np.ndarray, withheld: Sequence[str]) -> np.ndarray:
+        """Derivatives [w, m, k] by numbers that are withheld alone, all at once."""
+        columns = self.reader.columns(np.zeros(0, int), withheld)
+        return self._along(theta, local, columns, np.eye(len(columns)))
+
     def _jacobian(
         self, theta: np.ndarray, local: np.ndarray, which: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray]:
         k, s = len(which), local.shape[1]
         columns = np.concatenate([which, self._end + np.arange(s)])
         width = [t.shape[1] * n for t, n in zip(self.data.time, self._rows, strict=True)]
         touch, J = self.reader.touch, None
         shared = touch.shared(columns)
         if shared is not None:
-            r, along = self._along(theta, local, columns, shared.seeds)
+            along = self._along(theta, local, columns, shared.seeds)
             J = touch.whole(columns, shared, along, width)
         if J is None:
-            r, J = self._along(theta, local, columns, np.eye(k + s))
+            J = self._along(theta, local, columns, np.eye(k + s))
             touch.learn(columns, J, width)
-        return r, J[..., :k], J[..., k:]
+        return J[..., :k], J[..., k:]
 
     @property
     def _end(self) -> int:
         """Where the unknowns of initial states begin, after the extended parameters."""
-        return len(self.reader.parameters)
+        return len(self.reader.names)
 
     def _tangents(self, columns: np.ndarray, seeds: np.ndarray, s: int) -> tuple[Array, Array]:
         """Tangents of extended parameters and initial states: seeds [n, c] of columns [c]."""
@@ -143,13 +148,13 @@ class ResidualProgram:
 
     def _along(
         self, theta: np.ndarray, local: np.ndarray, columns: np.ndarray, seeds: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals [w, m], and their derivatives [w, m, n] along seeds [n, c] of columns [c]."""
+    ) -> np.ndarray:
+        """Derivatives of the residuals [w, m, n] along seeds [n, c] of columns [c]."""
         n = len(seeds)
         seeds = np.pad(seeds, ((0, -n % TANGENTS), (0, 0)))
         tangents = self._tangents(columns, seeds, local.shape[1])
-        r, J = self._derivatives(*self._arrays(theta, local), self.data, *tangents)
-        return np.asarray(r, float), np.asarray(J, float)[..., :n]
+        J = self._derivatives(*self._arrays(theta, local), self.data, *tangents)
+        return np.asarray(J, float)[..., :n]
 
     def many_residuals(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Residuals [n, w, m] at theta [n, p] and local [n, w, s], side by side."""
@@ -165,8 +170,10 @@ class ResidualProgram:
         columns = np.concatenate([self.reader.columns(active), self._end + np.arange(s)])
         dx, dl = self._tangents(columns, np.eye(k + s), s)
         chunks = [
-            self._many_derivatives(*self._arrays(t, l), self.data, dx, dl)
-            for t, l in _cut(theta, local, self._portion(local, k + s))
+            (self._many(*arrays, self.data), self._many_derivatives(*arrays, self.data, dx, dl))
+            for arrays in (
+                self._arrays(t, l) for t, l in _cut(theta, local, self._portion(local, k + s))
+            )
         ]
         parts = zip(*chunks, strict=True)
         r, J = (np.concatenate([np.asarray(x, float) for x in p])[: len(theta)] for p in parts)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import equinox as eqx
@@ -24,7 +24,7 @@ from graftsim import kernels
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, KernelError
 from graftsim.identify.problem.loss import Loss
-from graftsim.identify.problem.parameters import SimulatorAndSensors
+from graftsim.identify.problem.parameters import Parameters, SimulatorAndSensors
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import (
     WindowData,
@@ -34,6 +34,7 @@ from graftsim.identify.problem.residuals import (
     whiten,
 )
 from graftsim.identify.runs.shared_tangents import Touch
+from graftsim.taps import Augmentation
 
 # A kernel for any length has a sample a step at least: with fewer than this share of them it is
 # made for their number.
@@ -76,6 +77,16 @@ class _Width(NamedTuple):
         return self.factor * n + self.offset if self.factor else self.offset
 
 
+class Effects(Protocol):
+    """Changes of named variables, each with a size that is zero in the model."""
+
+    names: tuple[str, ...]
+
+    def augmentations(self, sizes: Array) -> Mapping[str, Augmentation]:
+        """What they do, by variable, given their sizes [k]."""
+        ...
+
+
 class Reading(NamedTuple):
     """What each sensor reads at the times of its samples, and joint positions at every step."""
 
@@ -89,14 +100,22 @@ class Reader:
     Their parameters are `Problem.extended`: those of the problem and what it withholds.
     """
 
-    def __init__(self, problem: Problem, nlocal: int) -> None:
-        """nlocal: unknowns of each initial state."""
+    def __init__(
+        self,
+        problem: Problem,
+        nlocal: int,
+        parameters: Parameters | None = None,
+        effects: Effects | None = None,
+    ) -> None:
+        """nlocal: unknowns of each initial state. parameters, effects: others than `extended`."""
         # Nothing here may hold the problem itself: readers are kept as long as it lives.
-        self.setup, self.parameters, self.nlocal = problem.setup, problem.extended, nlocal
+        self.setup, self.nlocal, self.effects = problem.setup, nlocal, effects
+        self.parameters = problem.extended if parameters is None else parameters
         self.sensors, self.timing = self.setup.sensors, Timing.of(self.setup.simulator)
-        names = list(self.parameters.names)
+        more = () if effects is None else effects.names
+        names = self.names = [*self.parameters.names, *more]
         self._at = np.array([names.index(n) for n in problem.parameters.names], int)
-        self._start = self.parameters.start
+        self._start = np.concatenate([self.parameters.start, np.zeros(len(more))])
         self.dtype = self.setup.simulator.dt.dtype
         # Which unknowns the readings of each sensor depend on, as far as it has been seen.
         self.touch = Touch(len(self.sensors.specs), len(names) + nlocal, self.dtype)
@@ -135,14 +154,17 @@ class Reader:
 
     def columns(self, active: np.ndarray, withheld: Sequence[str] = ()) -> np.ndarray:
         """Places in the extended parameters of some parameters, and of what is withheld by name."""
-        names = self.parameters.names
-        return np.concatenate([self._at[active], [names.index(n) for n in withheld]]).astype(int)
+        more = [self.names.index(n) for n in withheld]
+        return np.concatenate([self._at[active], more]).astype(int)
 
     def _read(
         self, kernel: bool, timing: Timing, extended: Array, local: Array, window: WindowData
     ) -> Reading:
         setup = timing.put_into(self.parameters.apply(self.setup, extended))
-        moved = simulate(setup, window, local, kernel=kernel)
+        changed = None
+        if self.effects is not None:
+            changed = self.effects.augmentations(extended[len(self.parameters) :])
+        moved = simulate(setup, window, local, changed, kernel=kernel)
         return Reading(read_along(setup, window, moved, kernel=kernel), moved.q)
 
     def _kernel(self, widths: list[_Width], window: WindowData) -> Callable[..., Any] | None:
@@ -185,7 +207,7 @@ class Reader:
                for k in ("before", "q0", "qd0")},
         )  # fmt: skip
         timing = jax.tree.map(lambda x: array(*x.shape), self.timing)
-        return timing, array(len(self.parameters)), array(self.nlocal), form
+        return timing, array(len(self.names)), array(self.nlocal), form
 
 
 class WindowFunction(NamedTuple):

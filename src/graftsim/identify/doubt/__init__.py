@@ -1,0 +1,1 @@
+"""What a fit was not asked for and may be wrong: how much that would change its answer."""

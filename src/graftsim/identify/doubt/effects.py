@@ -1,0 +1,65 @@
+"""Forces that hardly any robot file has, added to a joint's: what they would do to a fit.
+
+Each is a size (N m, N) times a function of the motion, named `effect.KIND[joint]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from graftsim.selectors import row_name
+from graftsim.taps import Scope
+
+# Harmonics of a revolute joint's turn, which together stand for any torque that depends on angle.
+ORDERS = (1, 2, 4, 8)
+
+
+def _drag(q: Any, qd: Any) -> Any:
+    return -qd * abs(qd)
+
+
+def _wave(order: int, shift: float, q: Any, qd: Any) -> Any:
+    return np.sin(order * q + shift) if isinstance(q, np.ndarray) else jnp.sin(order * q + shift)
+
+
+# Of displacement and rate [.., nv].
+EFFECTS: dict[str, Callable[[Any, Any], Any]] = {"effect.drag": _drag} | {
+    f"effect.ripple{n}{name}": partial(_wave, n, shift)
+    for n in ORDERS
+    for name, shift in (("s", 0.0), ("c", np.pi / 2))
+}
+
+
+class Effects:
+    """Some effects on some joints, all of size zero unless a program says otherwise."""
+
+    def __init__(self, dofs: tuple[str, ...], names: Sequence[str]) -> None:
+        """dofs: labels of the degrees of freedom. names: `effect.KIND[dof]`."""
+        self.names = tuple(names)
+        self._nv = len(dofs)
+        place = {row_name(kind, d): (kind, i) for kind in EFFECTS for i, d in enumerate(dofs)}
+        # Per kind: which of the names, and their degrees of freedom.
+        self._of: dict[str, tuple[list[int], list[int]]] = {}
+        for k, name in enumerate(self.names):
+            kind, dof = place[name]
+            mine = self._of.setdefault(kind, ([], []))
+            mine[0].append(k)
+            mine[1].append(dof)
+
+    def augmentations(self, sizes: Float[Array, " k"]) -> Mapping[str, Callable[..., Array]]:
+        """What they change in a step, by variable."""
+
+        def total(tau: Array, scope: Scope) -> Array:
+            q, qd = scope["joint.q"], scope["joint.qd"]
+            for kind, (which, dofs) in self._of.items():
+                size = jnp.zeros(self._nv, tau.dtype).at[np.array(dofs)].set(sizes[np.array(which)])
+                tau = tau + size * EFFECTS[kind](q, qd)
+            return tau
+
+        return {"joint.tau": total} if self.names else {}

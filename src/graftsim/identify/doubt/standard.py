@@ -1,0 +1,182 @@
+"""What a robot file may have wrong and standard effects that it lacks: names, plausible sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graftsim.identify.doubt.effects import EFFECTS
+from graftsim.identify.problem.parameters import parsed
+from graftsim.identify.problem.problem import Problem
+from graftsim.model.model import Model
+from graftsim.selectors import row_name
+from graftsim.spatial.components import INERTIA, VECTOR
+
+# A file's numbers: share of the value, or what is larger in the unit.
+MASS, INERTIA_SHARE, CENTRE, CENTRE_SHARE = 0.05, 0.2, 3e-3, 0.03
+LENGTH, TILT = 5e-4, float(np.deg2rad(0.5))
+# What the model lacks: share of the torque that moves the joint in the recordings.
+SPRING = DAMPING = FRICTION = ROTOR = 0.1
+DRAG, RIPPLE = 0.05, 0.03
+# With more numbers than this, those of the least important kinds are not tried.
+MOST = 240
+
+
+@dataclass(frozen=True)
+class Nuisance:
+    """A number that is not free, and how wrong it may plausibly be.
+
+    name: a number of the model, `link.com[arm].x`, or an effect that it lacks, `effect.drag[knee]`.
+    size: one standard deviation, in the number's unit. source: where it comes from.
+    """
+
+    name: str
+    size: float
+    source: str
+
+
+class Number(NamedTuple):
+    """A number of the model, or of an effect: quantity, label of its row, component."""
+
+    quantity: str
+    label: str
+    component: str = ""
+
+    @property
+    def name(self) -> str:
+        """As it is typed."""
+        tail = f".{self.component}" if self.component else ""
+        return row_name(self.quantity, self.label) + tail
+
+    def named_by(self, text: str) -> bool:
+        """Does a selector name it, or something that it is part of?"""
+        _, selector, component = parsed(text)
+        quantities = (self.quantity, *_PART_OF.get(self.quantity, ()))
+        if selector.name not in quantities or not selector.rows((self.label,)):
+            return False
+        return not component or not self.component or self.component in component.split(",")
+
+
+# What else sets a number of a link.
+_PART_OF = {
+    "link.mass": ("link.inertial",),
+    "link.com": ("link.inertial", "link.length"),
+    "link.inertia": ("link.inertial",),
+}
+# Of torques: what multiplies the number, of displacement, rate, acceleration [.., nv].
+TORQUES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "joint.stiffness": lambda q, qd, qdd: q - q.mean(0),
+    "joint.damping": lambda q, qd, qdd: qd,
+    "joint.friction": lambda q, qd, qdd: np.ones_like(q),
+    "joint.armature": lambda q, qd, qdd: qdd,
+}
+_SHARE = {"joint.stiffness": SPRING, "joint.damping": DAMPING, "joint.friction": FRICTION,
+          "joint.armature": ROTOR}  # fmt: skip
+
+
+def candidates(problem: Problem) -> list[Number]:
+    """What may be wrong and is not free, the kinds that matter most first.
+
+    Only numbers of the actuators where contact or grafts are simulated, whose programs are large.
+    """
+    model, simulator = problem.simulator.model, problem.simulator
+    own = [Number(*n.row) for n in problem.withheld]
+    if simulator.contact is not None or simulator.grafts is not None:
+        return own
+    free = [n for n in problem.parameters.names if "[" in n]
+    out = list(own)
+    for numbers in (_passive(model), _masses(model), _inertias(model), _effects(model)):
+        numbers = [n for n in numbers if not any(map(n.named_by, free))]
+        if len(out) + len(numbers) <= MOST:
+            out += numbers
+    return out
+
+
+def _passive(model: Model) -> list[Number]:
+    """Springs, damping, friction, rotors of joints that turn or slide."""
+    return [Number(kind, d) for kind in TORQUES for d in _plain(model)]
+
+
+def _masses(model: Model) -> list[Number]:
+    links = _moving(model)
+    centres = [Number("link.com", n, c) for n in links for c in VECTOR]
+    return [Number("link.mass", n) for n in links] + centres
+
+
+def _inertias(model: Model) -> list[Number]:
+    return [Number("link.inertia", n, c) for n in _moving(model) for c in INERTIA[:3]]
+
+
+def _effects(model: Model) -> list[Number]:
+    units = dict(zip(model.tree.dofs, model.tree.dof_units, strict=True))
+    return [Number(kind, d) for kind in EFFECTS for d in _plain(model)
+            if kind == "effect.drag" or units[d] == "rad"]  # fmt: skip
+
+
+def _plain(model: Model) -> list[str]:
+    """Degrees of freedom of joints that turn about an axis or slide along one."""
+    tree = model.tree
+    return [tree.dofs[int(v[0])] for v, kind in zip(tree.v_index, tree.joint_types, strict=True)
+            if len(v) == 1 and kind.one_by_one]  # fmt: skip
+
+
+def _moving(model: Model) -> list[str]:
+    """Links with mass that some joint moves."""
+    tree, mass = model.tree, np.asarray(model.link.mass)
+    moves = np.zeros(tree.nl, bool)
+    for i, parent in enumerate(tree.parent):
+        moves[i] = len(tree.v_index[i]) > 0 or (parent >= 0 and moves[parent])
+    return [n for i, n in enumerate(tree.links) if moves[i] and mass[i] > 0]
+
+
+class Motion(NamedTuple):
+    """Displacement, rate, acceleration [n, nv] as simulated; what moves each joint, RMS [nv]."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    torque: np.ndarray
+
+
+def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion) -> list[Nuisance]:
+    """Numbers with their sizes: the user's, else standard ones; size zero: the number is exact."""
+    model, given = problem.simulator.model, problem.nuisances or {}
+    own = {n.name: n.size for n in problem.withheld}
+    out = []
+    for n in numbers:
+        said = [float(size) for text, size in given.items() if n.named_by(text)]
+        if said:
+            found = Nuisance(n.name, said[-1], "given")
+        elif n.name in own:
+            found = Nuisance(n.name, own[n.name], "actuators that nobody has measured")
+        elif n.quantity.startswith("link."):
+            found = Nuisance(n.name, _of_link(model, n), "a robot file")
+        else:
+            found = Nuisance(n.name, _of_torque(model, n, motion), "what models leave out")
+        out.append(found)
+    return out
+
+
+def _of_link(model: Model, n: Number) -> float:
+    i = model.tree.links.index(n.label)
+    if n.quantity == "link.mass":
+        return MASS * float(model.link.mass[i])
+    if n.quantity == "link.com":
+        return max(CENTRE, CENTRE_SHARE * float(np.linalg.norm(model.link.com[i])))
+    return INERTIA_SHARE * abs(float(model.link.inertia[i][INERTIA.index(n.component)]))
+
+
+def _of_torque(model: Model, n: Number, motion: Motion) -> float:
+    """So large that its torque is a share of what moves the joint."""
+    dof = model.tree.dofs.index(n.label)
+    q, qd, qdd = motion.q[:, dof], motion.qd[:, dof], motion.qdd[:, dof]
+    if n.quantity in TORQUES:
+        share, basis = _SHARE[n.quantity], TORQUES[n.quantity](q, qd, qdd)
+    else:
+        share = DRAG if n.quantity == "effect.drag" else RIPPLE
+        basis = EFFECTS[n.quantity](q, qd)
+    rms = float(np.sqrt(np.mean(np.square(basis))))
+    return share * float(motion.torque[dof]) / rms if rms > 0 else 0.0

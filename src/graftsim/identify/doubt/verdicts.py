@@ -1,0 +1,83 @@
+"""Parameters with what the file may have wrong: intervals, causes, verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from graftsim.identify.doubt.analysis import Doubt
+from graftsim.identify.results.result import ParameterRow, Withheld
+from graftsim.identify.results.verdicts import interval
+from graftsim.identify.words import Status
+from graftsim.model.catalogue import PARAMETERS
+
+# A number is conditional if what is withheld could move it by so many of its standard deviations
+# and by this share of its size.
+MOVED, SHARE = 2.0, 0.05
+# Causes of at least this share of a parameter's doubt are named, and so many at most.
+NAMED, MOST = 0.1, 4
+
+
+def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[ParameterRow, ...]:
+    """Rows with their intervals if what was not free may be wrong.
+
+    A number that is moved by more than its own deviation is no longer "identified".
+    """
+    if doubt is None:
+        return rows
+    place = {name: i for i, name in enumerate(doubt.parameters)}
+    added, parts = doubt.variance(), (doubt.moves * doubt.off()) ** 2
+    out = []
+    for row in rows:
+        if row.name not in place or not np.isfinite(row.std):
+            out.append(row)
+            continue
+        i = place[row.name]
+        std = float(np.hypot(row.std, np.sqrt(added[i])))
+        low, high = interval(row.value, std)
+        shares = parts[i] / max(float(parts[i].sum()), 1e-300)
+        order = np.argsort(-shares)[:MOST]
+        causes = {doubt.nuisances[j].name: float(shares[j]) for j in order if shares[j] >= NAMED}
+        matters = np.sqrt(added[i]) > max(MOVED * row.std, SHARE * abs(row.value))
+        status = row.status
+        if matters and status == Status.IDENTIFIED:
+            status = Status.CONDITIONAL
+        out.append(
+            replace(
+                row, status=status, std_with_file=std, low_with_file=low, high_with_file=high,
+                causes=causes,
+            )
+        )  # fmt: skip
+    return tuple(out)
+
+
+def withheld(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Withheld, ...]:
+    """Each nuisance by itself, the one that moves a parameter most first."""
+    if doubt is None:
+        return ()
+    std = {row.name: row.std for row in rows}
+    own = np.array([std[name] for name in doubt.parameters])
+    changes = doubt.moves * doubt.off()
+    found = []
+    for j, n in enumerate(doubt.nuisances):
+        moved = changes[:, j]
+        found.append(
+            Withheld(
+                n.name,
+                _unit(n.name),
+                n.size,
+                n.source,
+                std=float(doubt.alone_std[j]),
+                asked=float(doubt.alone_asked[j]),
+                gain=float(doubt.gain[j]),
+                moves=dict(zip(doubt.parameters, moved.tolist(), strict=True)),
+                worst=float(np.max(np.abs(moved) / own)),
+            )
+        )
+    return tuple(sorted(found, key=lambda w: -w.worst))
+
+
+def _unit(name: str) -> str:
+    quantity = name.split("[")[0]
+    return PARAMETERS[quantity].unit.split(" | ")[0] if quantity in PARAMETERS else "N m"
