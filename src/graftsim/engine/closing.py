@@ -35,6 +35,8 @@ Qd = Float[Array, " nv"]
 
 # Steps of Newton at most from any start, and the largest of one (rad, m).
 _STEPS, _STRIDE = 40, 0.3
+# Strides to a measured position, and how much heavier what was measured is made.
+_LEGS, _GIVING = 8, 1e4
 # Open by less (m, rad) is closed.
 CLOSED = 1e-9
 
@@ -71,6 +73,55 @@ def _rows(m: Mechanism, q: Q, qd: Qd) -> tuple[Pose, Rows]:
     neutral = jnp.asarray(m.tree.neutral, q.dtype)
     pose = Pose(motion, X_0, v, displacement(m.tree, neutral, q), qd)
     return pose, rows_of(m, pose)
+
+
+def near(model: Model, q: Q, qd: Qd) -> tuple[Q, Qd]:
+    """Positions and velocities that are near the loops, put on them; traceable, and not checked.
+
+    Two times two steps of Newton: from a hundredth of a link's length to rounding.
+    """
+    if not model.closed:
+        return q, qd
+    m = prepare(fuse(model))
+    return on_loops(m, *on_loops(m, q, qd))
+
+
+def nearest(model: Model, q: np.ndarray, qd: np.ndarray, keep: Sequence[str]) -> State:
+    """A state on the loops for measured numbers, which need not fit the model; never refused.
+
+    From the zero position in strides to where the kept degrees of freedom were measured, so that
+    the others come along on their side of every dead point. The kept ones give way a little.
+    """
+    dtype, tree = model.link.mass.dtype, model.tree
+    rows = np.isin(tree.dofs, keep)
+    measured = np.concatenate(
+        [np.repeat(rows[v].any(), len(x)) for v, x in zip(tree.v_index, tree.q_index, strict=True)]
+    )
+    whole = displacement(tree, jnp.asarray(tree.neutral, dtype), jnp.asarray(q, dtype))
+    stride = jnp.asarray(rows / _LEGS, dtype) * whole
+    weights = jnp.asarray(_GIVING * rows, dtype)
+    at, at_rest = jnp.asarray(tree.neutral, dtype), jnp.zeros(tree.nv, dtype)
+    for _ in range(_LEGS):
+        at = _at_once(model, at, at_rest, weights)[0]
+        at = move(tree, at, stride, jnp.ones((), dtype))
+    at = jnp.where(measured, jnp.asarray(q, dtype), at)
+    found, rates, _ = _at_once(model, at, jnp.asarray(qd, dtype), weights)
+    if not np.all(np.isfinite(found)):
+        found, rates = jnp.asarray(q, dtype), jnp.asarray(qd, dtype)
+    return State(found, rates, jnp.zeros(0, dtype))
+
+
+def undetermined(model: Model, missing: Sequence[str]) -> list[str]:
+    """Those of some degrees of freedom that the others and the loops do not determine."""
+    if not model.closed or not missing:
+        return list(missing)
+    start = nearest(model, model.tree.neutral, np.zeros(model.nv), ())
+    J = np.asarray(jax.jit(residual)(fuse(model), start.q, start.qd).J)
+    columns = J[:, [model.tree.dofs.index(x) for x in missing]]
+    _, size, right = np.linalg.svd(columns)
+    rank = int(np.sum(size > 1e-8 * max(size.max(initial=0.0), 1e-300)))
+    loose = np.abs(right[rank:]).max(0, initial=0.0) > 1e-8
+    return [x for x, is_loose in zip(missing, loose, strict=True) if is_loose]
 
 
 def assemble(model: Model, state: State, keep: Sequence[str] = ()) -> State:
