@@ -44,8 +44,8 @@ def check_model(model: Model, transmission: LinearTransmission | None) -> None:
     if model.closed:
         names = (*model.loop.names, *model.coupling.names)
         raise ProblemError(
-            f"Inverse dynamics does not know the forces that hold {', '.join(names[:4])}: torques of "
-            "joints alone do not explain the motion of closed loops. Fit by simulation "
+            f"Inverse dynamics does not know the forces that hold {', '.join(names[:4])}: torques "
+            "of joints alone do not explain the motion of closed loops. Fit by simulation "
             "(--method rollout), which does."
         )
     if model.link.mass.dtype != np.float64:
