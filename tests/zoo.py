@@ -38,8 +38,8 @@ rollout = jit(scan_steps, static_argnums=3)
 TYPES = tuple(JOINT_TYPES)
 MOVING = tuple(t for t in TYPES if t != "fixed")
 GRAVITY = 9.81
-# What every simulator names; variables of contact have tests of their own.
-VARIABLES = {k: v for k, v in CATALOGUE.items() if not k.startswith("contact.")}
+# What every simulator names; variables of contact and loops have tests of their own.
+VARIABLES = {k: v for k, v in CATALOGUE.items() if not k.startswith(("contact.", "loop."))}
 
 
 class Topology(NamedTuple):

@@ -62,6 +62,10 @@ CATALOGUE: dict[str, Variable] = {
         True,
     ),
     "joint.qdd": Variable("dof", "rad/s^2 | m/s^2", "joint accelerations, before contact impulses"),
+    "loop.error": Variable("closure", "m | rad", "how far loops and couplings are open", True),
+    "loop.force": Variable(
+        "closure", "N | N m", "force that holds them, contact impulses' share left out", True
+    ),
     "contact.depth": Variable("contact", "m", "overlap of the shapes; minus the gap when apart"),
     "contact.position": Variable("contact", "m", "place of the contact in the world", True),
     "contact.normal": Variable("contact", "1", "normal, from the first shape to the second", True),

@@ -115,7 +115,12 @@ class Robot:
         return found[1]
 
     def carries(self, motion: Motion, v: int) -> bool:
-        """Is all that degree of freedom v moves measured, but for a negligible part?"""
+        """Is all that degree of freedom v moves measured, but for a negligible part?
+
+        Where loops are closed their forces act too, which inverse dynamics does not know.
+        """
+        if self.model.closed:
+            return False
         tree, mass = self.model.tree, np.asarray(self.model.link.mass)
         below = tree.ancestor[tree.link_of_dof[v]]
         open_ = np.zeros(tree.nl, bool)

@@ -51,7 +51,10 @@ def run(options: SimulateOptions) -> int:
             "and have shapes that may touch (graftsim inspect lists their pairs)."
         )
     simulator = Simulator(model, options.dt, integrator=integrator, substeps=substeps, contact=law)
-    state = simulator.initial_state(_numbers(options.q, "--q"), _numbers(options.qd, "--qd"))
+    q, qd = _numbers(options.q, "--q"), _numbers(options.qd, "--qd")
+    # Joints on loops that were given stay, the others are found.
+    keep = [x for x in q if x in model.tree.dofs]
+    state = simulator.assemble(simulator.initial_state(q, qd), keep)
     if law is not None and (inside := overlaps(model, state.q)):
         said.print(_starts_inside(inside, law), soft_wrap=True)
     controls = _controls(model, options.controls, options.dt, steps)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.contact.detect import Contacts, Places
-from graftsim.dynamics.aba import Articulated
+from graftsim.dynamics.constraints import Inertia
 from graftsim.model.tree import Tree
 from graftsim.spatial.rotation import cross
 from graftsim.spatial.transform import Transform, rotate
@@ -50,7 +50,7 @@ def coupled(tree: Tree, at: Places) -> np.ndarray:
 class Impulses(NamedTuple):
     """What unit impulses at the contacts do to the joints: see `Articulated.innovations`."""
 
-    articulated: Articulated
+    articulated: Inertia
     z: Float[Array, "nv 3nc"]
     y: Float[Array, "nv 3nc"]
 
@@ -64,7 +64,7 @@ class Impulses(NamedTuple):
 
 
 def unit_impulses(
-    articulated: Articulated,
+    articulated: Inertia,
     contacts: Contacts,
     signs: Float[Array, "nl nc"],
     X_0: Transform,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
 
-from graftsim.dynamics.aba import Articulated
+from graftsim.dynamics.constraints import Inertia
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import JointMotion, carried_velocity
 from graftsim.model.model import Model
@@ -22,7 +22,7 @@ class Free(NamedTuple):
 
     motion: JointMotion
     X_0: Transform
-    articulated: Articulated
+    articulated: Inertia
     qd: Float[Array, " nv"]
 
     def link_velocity(self, m: Mechanism, qd: Float[Array, " nv"]) -> Float[Array, "nl 6"]:

@@ -71,6 +71,14 @@ def aba(
     return scope.tap("joint.qdd", found), Articulated(tree, X, groups)
 
 
+def articulated_inertia(m: Mechanism, motion: JointMotion) -> Articulated:
+    """The factorised inertia alone, without forces and accelerations."""
+    p = jnp.zeros((m.tree.nl, 6), motion.S.dtype)
+    tau = jnp.zeros(m.tree.nv, motion.S.dtype)
+    groups = _inwards(m, motion, p, p, tau, m.model.joint.armature)
+    return Articulated(m.tree, motion.X, groups)
+
+
 def _inwards(
     m: Mechanism,
     motion: JointMotion,
@@ -148,11 +156,12 @@ class Articulated:
         self.tree, self.X, self.groups_of_level = tree, X, groups_of_level
 
     def innovations(
-        self, f: Float[Array, "nl 6 k"]
+        self, f: Float[Array, "nl 6 k"], tau: Float[Array, "nv k"] | None = None
     ) -> tuple[Float[Array, "nv k"], Float[Array, "nv k"]]:
         """z = L^-1 u and y = d^-1 z, D = L d L^T: u^T D^-1 u is z^T y.
 
-        u are the innovations under k sets of impulses (at the links' origins, in them).
+        u are the innovations under k sets of impulses: f at the links' origins, in them, and tau
+        on the degrees of freedom.
         """
         tree = self.tree
         z: list[Float[Array, "ln k"]] = []
@@ -168,6 +177,8 @@ class Articulated:
                 p_g = rows(p, g.places)
                 if g.n > 0:
                     u = -jnp.einsum("lni,lik->lnk", g.S, p_g)
+                    if tau is not None:
+                        u = u + rows(tau, g.dofs.reshape(-1)).reshape(u.shape)
                     p_g = p_g + jnp.einsum("lni,lnk->lik", g.Dinv_U, u)
                     _, z_g, y_g = forward(g.D, u)
                     z.insert(0, z_g.reshape(-1, f.shape[-1]))

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
+from graftsim.dynamics.constraints import Constrained, Inertia, Pose, rows_of
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import world_transforms
 from graftsim.dynamics.mechanism import Mechanism
@@ -30,7 +31,7 @@ class Acceleration(NamedTuple):
     seen: Seen
     motion: JointMotion
     X_0: Transform | None
-    articulated: Articulated
+    articulated: Inertia
 
 
 def acceleration(
@@ -52,9 +53,10 @@ def acceleration(
     qd = scope.tap("state.qd", state.qd)
     u = scope.tap("control.u", commands.u)
     motion = joint_motion(m, q, qd)
-    X_0 = None if contact is None else world_transforms(m.tree, motion)
+    placed = contact is not None or m.model.loop.names
+    X_0 = world_transforms(m.tree, motion) if placed else None
 
-    # World poses are computed only when recorded: without contact the dynamics does not use them.
+    # World poses are computed only when recorded: a tree without contact does not use them.
     def poses() -> dict[str, Array]:
         X = world_transforms(m.tree, motion) if X_0 is None else X_0
         return {"link.position": X.r, "link.rotation": transpose(X.E)}
@@ -96,4 +98,22 @@ def acceleration(
         slow = model.joint.damping + friction_secant(model.joint, state.qd, load)
         armature = armature + implicit * slow
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
-    return Acceleration(qdd, driven.seen, motion, X_0, articulated)
+    if not model.closed:
+        return Acceleration(qdd, driven.seen, motion, X_0, articulated)
+    pose = Pose(motion, X_0, v, q_dof, qd_dof)
+    qdd, constrained = _on_loops(m, pose, qdd, articulated, scope)
+    return Acceleration(qdd, driven.seen, motion, X_0, constrained)
+
+
+def _on_loops(
+    m: Mechanism, pose: Pose, qdd: Float[Array, " nv"], articulated: Articulated, scope: Tapper
+) -> tuple[Float[Array, " nv"], Constrained]:
+    """Accelerations that keep loops closed, given those of the tree without them."""
+    rows = rows_of(m, pose)
+    constrained = Constrained(m, articulated, rows.J)
+    force, change = constrained.closing((rows.J @ qdd + rows.bias)[:, None])
+    qdd = qdd + change[:, 0]
+    scope.tap_lazily(lambda: {"loop.error": rows.error, "loop.force": force[:, 0]})
+    # What a network adds to the accelerations it adds before loops are closed.
+    scope.amend("joint.qdd", qdd)
+    return qdd, constrained

@@ -25,6 +25,7 @@ from graftsim.dynamics.actuation import (
 )
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
+from graftsim.engine.closing import assemble, closed
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels
@@ -150,6 +151,16 @@ class Simulator(eqx.Module):
             impulse=() if self.contact is None else self.contact.rest(self.model),
         )
 
+    def assemble(self, state: State, keep: Sequence[str] = ()) -> State:
+        """The state put on the model's closed loops and couplings, velocities too.
+
+        Of all states on them, the nearest in the sense of the inertia; degrees of freedom in `keep`
+        (labels or patterns) stay where they are. Differentiable. A model without loops leaves a
+        state as it is. Raises ModelError: it cannot be assembled, with what stays open and how far;
+        a traced state is not checked.
+        """
+        return assemble(self.model, state, keep)
+
     def graft(self, blueprint: Binds, *, key: Any = None) -> Simulator:
         """This simulator with networks on named variables, after those that it has.
 
@@ -268,7 +279,8 @@ class Simulator(eqx.Module):
         self, m: Mechanism, state: State, u: Commands, h: Float[Array, ""], scope: Tapper
     ) -> State:
         """h seconds on."""
-        return self.integrator.advance(m, state, u, h, scope, self.contact)
+        state = self.integrator.advance(m, state, u, h, scope, self.contact)
+        return closed(m, state) if m.model.closed else state
 
 
 def _mixed(shares: Any, held: Any) -> tuple[Any, Any]:

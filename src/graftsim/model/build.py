@@ -19,8 +19,11 @@ from graftsim.model import checks, pairs as touching
 from graftsim.model.drive_type import DriveType
 from graftsim.model.drives import DRIVES
 from graftsim.model.freeze import WORLD, Declared, Frozen, Link
+from graftsim.model.freeze_loops import coupling_numbers, freeze_couplings, freeze_loops
 from graftsim.model.joint_type import JointType
 from graftsim.model.joints import JOINT_TYPES
+from graftsim.model.loop_type import LOOP_TYPES, LoopType
+from graftsim.model.loops import CouplingNumbers
 from graftsim.model.model import Model, World
 from graftsim.model.numbers import (
     TENDON,
@@ -186,6 +189,60 @@ class Builder:
         self._declared.tendons[name] = {"joints": dict(joints)} | tendon_numbers(name, numbers)
         return self
 
+    def loop(
+        self,
+        name: str,
+        first: str,
+        second: str,
+        kind: str | LoopType = "connect",
+        *,
+        anchor: Vector = (0.0, 0.0, 0.0),
+        opposite: Vector = (0.0, 0.0, 0.0),
+        rotation: Vector = (1.0, 0.0, 0.0, 0.0),
+    ) -> Builder:
+        """Fasten two links, or frames, that do not carry each other: a closed loop.
+
+        The point `opposite` (m) of the second is held to the point `anchor` of the first. kind:
+        "connect" (the points coincide), "weld" (the second's orientation in the first is
+        `rotation`, w x y z, as well), or a `LoopType`. Either end may be "world".
+
+        Raises ModelError: repeated name, unknown kind; from `build` an unknown link.
+        """
+        self._new(name, self._declared.loops | self._declared.couplings, "Loop")
+        if isinstance(kind, str) and kind not in LOOP_TYPES:
+            raise ModelError(f"Loop '{name}': kind '{kind}'. {suggest(kind, LOOP_TYPES)}")
+        self._declared.loops[name] = {
+            "kind": LOOP_TYPES[kind] if isinstance(kind, str) else kind,
+            "first": first,
+            "second": second,
+            "anchor": checks.vector(anchor, 3, f"loop '{name}': anchor"),
+            "opposite": checks.vector(opposite, 3, f"loop '{name}': opposite"),
+            "rotation": checks.unit(rotation, 4, f"loop '{name}': rotation"),
+        }
+        return self
+
+    def couple(
+        self,
+        name: str,
+        first: str,
+        second: str | None = None,
+        *,
+        tendons: bool = False,
+        **numbers: Unpack[CouplingNumbers],
+    ) -> Builder:
+        """Let one displacement follow another: a mimic joint, a differential, a coupled tendon.
+
+        first = offset + ratio x + quadratic x^2 + cubic x^3 + quartic x^4, x = second - reference,
+        by default first = second; without a second, first = offset. Both are degrees of freedom, or
+        both `tendons`. `numbers` are `CouplingNumbers`.
+
+        Raises ModelError: repeated name, unknown number; from `build` an unknown displacement.
+        """
+        self._new(name, self._declared.loops | self._declared.couplings, "Coupling")
+        ends = {"first": first, "second": second, "tendons": tendons}
+        self._declared.couplings[name] = ends | coupling_numbers(name, numbers)
+        return self
+
     def elastic(
         self,
         link: str,
@@ -290,6 +347,8 @@ class Builder:
             link=frozen.links(),
             joint=frozen.joints(),
             tendon=frozen.tendons(),
+            loop=freeze_loops(self._declared, dtype),
+            coupling=freeze_couplings(self._declared, frozen.tree, dtype),
             actuator=frozen.actuators(),
             geom=geoms,
             pair=pairs,

@@ -12,6 +12,7 @@ import equinox as eqx
 
 from graftsim.errors import ModelError, suggest
 from graftsim.model.drive_type import OWN_NUMBERS
+from graftsim.model.loops import row_labels
 from graftsim.model.model import Model
 from graftsim.model.pairs import contact_labels
 from graftsim.model.tree import Tree
@@ -57,6 +58,15 @@ PARAMETERS: dict[str, Parameter] = {
     "tendon.rounding": Parameter("tendon", "rad | m", "over which the spring sets in"),
     "tendon.friction": Parameter("tendon", "N m | N", "Coulomb friction"),
     "tendon.friction_velocity": Parameter("tendon", "rad/s | m/s", "width of its sign change"),
+    "loop.anchor": Parameter("loop", "m", "point of the first link"),
+    "loop.opposite": Parameter("loop", "m", "point of the second link that is held to it"),
+    "loop.rotation": Parameter("loop", "1", "orientation of the second in the first (w x y z)"),
+    "coupling.offset": Parameter("coupling", "rad | m", "displacement at the reference"),
+    "coupling.ratio": Parameter("coupling", "1", "slope there of the displacement that follows"),
+    "coupling.quadratic": Parameter("coupling", "1/rad | 1/m", "factor of the square"),
+    "coupling.cubic": Parameter("coupling", "1/rad^2 | 1/m^2", "factor of the third power"),
+    "coupling.quartic": Parameter("coupling", "1/rad^3 | 1/m^3", "factor of the fourth power"),
+    "coupling.reference": Parameter("coupling", "rad | m", "where powers are taken from"),
     "actuator.gear": Parameter("actuator", "1", "joint force per actuator force"),
     "actuator.gain": Parameter("actuator", "N m | N", "force per unit of control (torque)"),
     "actuator.kp": Parameter("actuator", "N m/rad | N/m", "position gain (servos)"),
@@ -93,8 +103,8 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 def labels(model: Model, rows: str) -> tuple[str, ...]:
-    """Names along an axis kind: link, joint, dof, coordinate, tendon, entry, actuator, control,
-    geom, pair, contact, frame or axis."""
+    """Names along an axis kind: link, joint, dof, coordinate, tendon, entry, loop, coupling,
+    closure (rows of both), actuator, control, geom, pair, contact, frame or axis."""
     t: Tree = model.tree
     tendon = model.tendon
     return {
@@ -104,6 +114,9 @@ def labels(model: Model, rows: str) -> tuple[str, ...]:
         "coordinate": t.coordinates,
         "tendon": tendon.names,
         "entry": tuple(f"{tendon.names[i]}/{t.dofs[d]}" for i, d in tendon.entries),
+        "loop": model.loop.names,
+        "coupling": model.coupling.names,
+        "closure": row_labels(model.loop, model.coupling),
         "actuator": model.actuator.names,
         "control": model.actuator.controls,
         "geom": model.geom.names,
@@ -130,6 +143,9 @@ def dofs_by_row(model: Model, rows: str) -> tuple[tuple[int, ...], ...]:
     )
     if rows == "tendon":
         return over
+    if rows == "coupling":
+        pairs = zip(model.coupling.dofs, model.coupling.tendons, strict=True)
+        return tuple(over[t] if t >= 0 else (d,) for (d, _), (t, _) in pairs)
     if rows in ("actuator", "control"):
         a = model.actuator
         own = [over[t] if t >= 0 else (d,) for d, t in zip(a.dof, a.tendon, strict=True)]

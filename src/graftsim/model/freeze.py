@@ -32,7 +32,7 @@ class Link:
 
 @dataclass
 class Declared:
-    """Links, frames, shapes, tendons and actuators by name; surfaces of pairs; links kept apart."""
+    """Parts by name, surfaces of pairs, links kept apart."""
 
     links: dict[str, Link] = field(default_factory=dict)
     frames: dict[str, dict] = field(default_factory=dict)
@@ -41,6 +41,8 @@ class Declared:
     actuators: dict[str, dict] = field(default_factory=dict)
     pairs: dict[tuple[str, str], dict] = field(default_factory=dict)
     excluded: list[tuple[str, str]] = field(default_factory=list)
+    loops: dict[str, dict] = field(default_factory=dict)
+    couplings: dict[str, dict] = field(default_factory=dict)
 
     @property
     def index(self) -> dict[str, int]:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from graftsim.model.loops import Loops
 from graftsim.model.model import Frames, Geoms, Joints, Links, Model
 from graftsim.model.tree import Tree
 from graftsim.spatial import inertia, rotation
@@ -75,6 +76,8 @@ def fuse(model: Model) -> Model:
         link=_links(model, moving, place),
         joint=joint,
         tendon=model.tendon,
+        loop=_loops(model, place),
+        coupling=model.coupling,
         actuator=model.actuator,
         geom=_geoms(model, place),
         pair=model.pair,
@@ -144,4 +147,22 @@ def _geoms(model: Model, place: dict[int, _Place]) -> Geoms:
         position=position,
         rotation=quat,
         vertices=geom.vertices,
+    )
+
+
+def _loops(model: Model, place: dict[int, _Place]) -> Loops:
+    """Points and orientations in the carriers."""
+    loop = model.loop
+    if not loop.names:
+        return loop
+    first, second = ([place[ends[k]] for ends in loop.links] for k in (0, 1))
+    (p_a, quat_a), (p_b, quat_b) = _poses(first), _poses(second)
+    turned = rotation.multiply(rotation.multiply(quat_a, loop.rotation), rotation.conjugate(quat_b))
+    return Loops(
+        names=loop.names,
+        types=loop.types,
+        links=tuple((a.link, b.link) for a, b in zip(first, second, strict=True)),
+        anchor=p_a + rotate(rotation.matrix(quat_a), loop.anchor),
+        opposite=p_b + rotate(rotation.matrix(quat_b), loop.opposite),
+        rotation=turned,
     )

@@ -12,6 +12,7 @@ import equinox as eqx
 from jaxtyping import Array, Float
 
 from graftsim.model.drive_type import DriveType
+from graftsim.model.loops import Couplings, Loops
 from graftsim.model.shape_type import ShapeType
 from graftsim.model.tree import Tree
 
@@ -198,6 +199,8 @@ class Model(eqx.Module):
     link: Links
     joint: Joints
     tendon: Tendons
+    loop: Loops
+    coupling: Couplings
     actuator: Actuators
     geom: Geoms
     pair: Pairs
@@ -218,6 +221,11 @@ class Model(eqx.Module):
     def nu(self) -> int:
         """Number of controls."""
         return self.actuator.nu
+
+    @property
+    def closed(self) -> bool:
+        """Whether anything but the tree's joints holds links or displacements to each other."""
+        return bool(self.loop.names or self.coupling.names)
 
     def __repr__(self) -> str:
         t = self.tree

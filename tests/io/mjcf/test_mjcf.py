@@ -201,10 +201,6 @@ def test_other_actuators_are_refused_by_name(tmp_path, text):
 
 
 REFUSED = {
-    "equality": (
-        {"rest": '<equality><joint name="e" joint1="j" polycoef="0 0 0 0 0"/></equality>'},
-        "equality constraint 'e'",
-    ),
     "tendon": (
         {
             "rest": '<tendon><fixed name="t" range="0 1"><joint joint="j" coef="1"/></fixed>'

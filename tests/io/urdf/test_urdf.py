@@ -101,15 +101,24 @@ def test_F2_negative_inertia_turned(tmp_path):
 # F3 ---------------------------------------------------------------------------------------------
 
 
-def test_F3_mimic_is_refused_by_name(tmp_path):
-    """File, line, both joints and what to do."""
+@pytest.mark.parametrize(
+    ("body", "said"),
+    {
+        '<mimic joint="jj" multiplier="2"/>': "mimics 'jj'. Nearest: j",
+        '<mimic joint="k"/>': "mimics itself",
+        '<mimic joint="ball"/>': "'ball' is no hinge or slide but spherical",
+        '<mimic joint="j" multiplier="x"/>': "multiplier",
+    }.items(),
+)
+def test_F3_mimic_that_cannot_be_is_refused(tmp_path, body, said):
+    """File, line, both joints and what is wrong."""
     path = write(
         tmp_path,
         *(link("world", ""), joint("j", "world", "a"), link("a")),
-        joint("k", "a", "b", body='\n<mimic joint="j" multiplier="2"/>'),
-        link("b"),
+        joint("k", "a", "b", body="\n" + body),
+        *(link("b"), joint("ball", "b", "c", "spherical"), link("c")),
     )
-    refused(path, ":6:", "joint 'k'", "joint 'j'", "Remove <mimic>")
+    refused(path, ":6:", said)
 
 
 # F4 ---------------------------------------------------------------------------------------------

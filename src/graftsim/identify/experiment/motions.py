@@ -89,6 +89,10 @@ def _check(model: Model) -> None:
     tree = model.tree
     if tree.nq != tree.nv:
         raise ProblemError("excite plans motions of hinges and slides; this robot has others.")
+    if model.closed:
+        raise ProblemError(
+            "excite plans motions of open chains; this robot has loops or couplings."
+        )
     driven = set(model.actuator.dof)
     alone = [name for i, name in enumerate(tree.dofs) if i not in driven]
     if alone:

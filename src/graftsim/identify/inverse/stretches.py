@@ -40,7 +40,14 @@ class Stretch(NamedTuple):
 
 
 def check_model(model: Model, transmission: LinearTransmission | None) -> None:
-    """Raises ProblemError: a model in float32, a transmission of another mechanism."""
+    """Raises ProblemError: a model in float32 or with loops, a transmission of another robot."""
+    if model.closed:
+        names = (*model.loop.names, *model.coupling.names)
+        raise ProblemError(
+            f"Inverse dynamics does not know the forces that hold {', '.join(names[:4])}: torques "
+            "of joints alone do not explain the motion of closed loops. Fit by simulation "
+            "(--method rollout), which does."
+        )
     if model.link.mass.dtype != np.float64:
         raise ProblemError(
             "Inverse dynamics decides what is a combination of what to nine digits, and this model "

@@ -11,6 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.engine.closing import undetermined
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.problem.domains import Domain
@@ -374,7 +375,8 @@ class Problem:
             raise ProblemError(
                 f"initial '{self.initial}' must be 'free', 'measured' or a function."
             )
-        missing = unmeasured(self.simulator.model, self.given[0])
+        model = self.simulator.model
+        missing = undetermined(model, unmeasured(model, self.given[0]))
         if missing and not self.free_states:
             raise ProblemError(
                 f"initial='measured', but no channel measures {', '.join(missing)}. Use "

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from graftsim.dynamics.actuation import delayed_controls, settled_act
 from graftsim.dynamics.mechanism import prepare
+from graftsim.engine.closing import near
 from graftsim.engine.integrators import move
 from graftsim.engine.simulator import Simulator, Trajectory, scan_steps
 from graftsim.identify.problem.loss import Loss
@@ -95,7 +96,11 @@ def first_state(simulator: Simulator, window: WindowData, local: Float[Array, " 
 
 
 def started(simulator: Simulator, q0: Any, qd0: Any, u: Any, before: Any) -> State:
-    """State at a window's start: lags settled on the first command u, earlier ones remembered."""
+    """State at a window's start: lags settled on the first command u, earlier ones remembered.
+
+    It is put on the loops of these very parameters, whatever was measured or is tried.
+    """
+    q0, qd0 = near(simulator.model, q0, qd0)
     actuator = simulator.model.actuator
     held = () if isinstance(before, tuple) else before[:, delayed_controls(actuator)]
     return State(q=q0, qd=qd0, act=settled_act(actuator, u), held=held)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.engine.closing import nearest
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.sensors.sensors import Sensors
 from graftsim.model.catalogue import acts_on
@@ -307,7 +308,7 @@ def measured_state(model: Model, recording: Recording, t: float) -> tuple[np.nda
     """Joint positions and velocities at t from joint channels and the pose of a free root.
 
     Velocities without a channel come from a parabola through the nearby positions. What is not
-    measured starts at zero.
+    measured starts at zero, or where closed loops put it.
     """
     tree = model.tree
     q, qd = tree.neutral.copy(), np.zeros(tree.nv)
@@ -323,6 +324,11 @@ def measured_state(model: Model, recording: Recording, t: float) -> tuple[np.nda
         name = row_name("link.pose", tree.links[i])
         if kind.is_pose and name in recording:
             q[tree.q_index[i]], qd[tree.v_index[i]] = _free_state(recording[name], t)
+    if model.closed:
+        missing = set(unmeasured(model, recording))
+        keep = [x for x in tree.dofs if x not in missing]
+        state = nearest(model, q, qd, keep)
+        return np.asarray(state.q, float), np.asarray(state.qd, float)
     return q, qd
 
 

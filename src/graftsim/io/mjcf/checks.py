@@ -16,7 +16,6 @@ SWITCHES = ("DAMPER", "SPRING", "FRICTIONLOSS", "LIMIT", "CONSTRAINT")
 UNLIMITED = 1e10
 # Counts of `MjModel`, with mjtObj kinds: things that change the motion and have no counterpart.
 REFUSED = {
-    "neq": ("EQUALITY", "equality constraint"),
     "nflex": ("FLEX", "flexible body"),
     "nplugin": ("PLUGIN", "plugin"),
 }

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError, ModelError
-from graftsim.io.mjcf import actuators, checks, contact, tendons
+from graftsim.io.mjcf import actuators, checks, contact, equality, tendons
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.robot import poses
 from graftsim.io.robot.format import ReadOptions
@@ -42,7 +42,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
     Shapes that MuJoCo lets touch are pairs (`model.pair`), with its friction.
 
     Raises FileError: MuJoCo refuses the file (its words, with the line), or the file has what a
-    `Model` cannot represent and what changes the motion (spatial tendons, equalities, muscles,
+    `Model` cannot represent and what changes the motion (spatial tendons, muscles,
     ...), by name.
     """
     path = root.path
@@ -73,6 +73,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
             position = mj.site_pos[site] - anchors[body]
             builder.frame(name, names.links[body], position, mj.site_quat[site])
         tendons.add(builder, mujoco, mj, names, path, notes)
+        equality.add(builder, mujoco, mj, names, anchors, path, notes)
         actuators.add(builder, mujoco, mj, names, path, notes)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())

@@ -13,6 +13,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 
 from graftsim.io.mjcf.drives import write_law
+from graftsim.io.mjcf.equality import write_equalities
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.mjcf.tendons import write_tendons
 from graftsim.io.mjcf.write_contact import MASKS, write_pairs
@@ -46,6 +47,7 @@ def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
     ET.SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
     ET.SubElement(root, "option", gravity=text(model.world.gravity))
     world = ET.Element("worldbody")
+    w.bodies[-1] = world
     _attach(w, world, -1, {})
     for i, parent in enumerate(w.tree.parent):
         if parent < 0:
@@ -57,6 +59,7 @@ def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
     root.append(world)
     write_pairs(w, root)
     write_tendons(w, root)
+    write_equalities(w, root)
     _actuators(w, root)
     _laws(w)
     return root, w.lost
@@ -83,6 +86,7 @@ def _body(w: Writer, above: ET.Element, first: int) -> None:
     body = ET.SubElement(
         above, "body", name=w.tree.links[last], pos=text(position), quat=text(rotation)
     )
+    w.bodies[last] = body
     _inertial(w, body, last)
     for link in chain:
         write_joint(w, body, link, *places[link])
@@ -99,7 +103,8 @@ def _chain(w: Writer, link: int) -> list[int]:
         bare = (
             w.tree.joint_types[link].axial
             and float(m.link.mass[link]) == 0
-            and link not in (*m.geom.link, *m.frame.link)
+            and link
+            not in (*m.geom.link, *m.frame.link, *(end for ends in m.loop.links for end in ends))
             and len(children) == 1
             and w.tree.moving[children[0]]
             and not w.tree.joint_types[children[0]].is_pose

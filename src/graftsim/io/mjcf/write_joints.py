@@ -28,6 +28,8 @@ class Writer:
     # Where each degree of freedom is in the file: joint name, component of its gear.
     dof_place: dict[str, tuple[str, int]] = field(default_factory=dict)
     meshes: dict[str, np.ndarray] = field(default_factory=dict)
+    # The element of each link that has one, -1: the world's.
+    bodies: dict[int, ET.Element] = field(default_factory=dict)
     # Shapes that are not in the file.
     missing: set[int] = field(default_factory=set)
 

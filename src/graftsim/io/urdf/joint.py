@@ -41,19 +41,13 @@ class Joint:
 
 
 def read_joint(element: Element, notes: Notes) -> Joint:
-    """Read a `<joint>`; raises FileError for unknown types, `mimic` and impossible numbers."""
+    """Read a `<joint>`; raises FileError for unknown types and impossible numbers."""
     name, urdf_type = element.text("name"), element.text("type")
     if urdf_type not in KINDS:
         raise element.error(
             f"joint '{name}' has the unknown type '{urdf_type}'. {suggest(urdf_type, KINDS)}"
         )
     kind = KINDS[urdf_type]
-    mimic = element.one("mimic")
-    if mimic is not None:
-        raise mimic.error(
-            f"joint '{name}' mimics joint '{mimic.attributes.get('joint', '?')}', which is not "
-            "represented. Remove <mimic> to let the joint move on its own, or make it fixed."
-        )
     position, rotation = origin(element)
     lower, upper, effort = _limits(element, name, urdf_type, notes)
     numbers: dict[str, Any] = {"origin": position, "rotation": rotation}

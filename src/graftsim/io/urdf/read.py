@@ -17,6 +17,7 @@ from graftsim.io.robot.xml_lines import Element, Notes
 from graftsim.io.urdf import contact, schema
 from graftsim.io.urdf.inertia import Body, read_body, small_sphere
 from graftsim.io.urdf.joint import Joint, read_joint
+from graftsim.io.urdf.mimic import add_mimics
 from graftsim.io.urdf.shapes import add_shapes
 from graftsim.model.build import WORLD, Builder
 from graftsim.model.joints import FIXED, FREE
@@ -64,8 +65,11 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
         add_shapes(builder, link.element, name, options.package_dirs or (), shapes, notes)
     add_ground(builder, options.ground, shapes, path)
     _keep_apart(builder, links, moving, renamed, self_collision)
+    following = add_mimics(
+        builder, {x.joint.name: x.joint for x in links if x.joint is not None}, notes
+    )
     for link in links:
-        if link.joint is not None and link.joint.kind.nv == 1:
+        if link.joint is not None and link.joint.kind.nv == 1 and link.joint.name not in following:
             effort = link.joint.effort
             builder.actuator(link.joint.name, link.joint.name, force_range=(-effort, effort))
     builder.notes.extend(notes.sentences())

@@ -11,6 +11,7 @@ from graftsim.io.robot.feasible_inertia import raised
 from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
 from graftsim.io.urdf.joint import KINDS, UNLIMITED
+from graftsim.io.urdf.mimic import lost_loops, why_not, write_mimics
 from graftsim.io.urdf.write_contact import WRITTEN, lost_contact, write_surfaces
 from graftsim.model.build import WORLD
 from graftsim.model.joints import FREE, REVOLUTE, SPHERICAL
@@ -38,6 +39,7 @@ def urdf_element(model: Model) -> tuple[ET.Element, list[str]]:
         links[i] = _link(robot, model, i, name)
         if not (floating and i == 0):
             _joint(robot, model, i)
+    write_mimics(robot, model)
     write_surfaces(model, links)
     _frames(robot, model)
     return robot, inexpressible(model)
@@ -79,6 +81,7 @@ def inexpressible(model: Model) -> list[str]:
     if _floating_root(model) and tree.joints[0] != "root":
         lost.append(f"joint {tree.joints[0]}: the joint of a floating root has no name in URDF.")
     lost += [f"tendon {name}." for name in model.tendon.names]
+    lost += lost_loops(model)
     return lost + _lost_actuators(model) + lost_contact(model)
 
 
@@ -95,11 +98,15 @@ def _rigid_mass(model: Model) -> np.ndarray:
 def _lost_actuators(model: Model) -> list[str]:
     a, tree = model.actuator, model.tree
     lost: list[str] = []
+    following = _following(model)
     for k, name in enumerate(a.names):
         if a.dof[k] < 0:
             lost.append(f"actuator {name} on tendon {model.tendon.names[a.tendon[k]]}.")
             continue
         joint = tree.dofs[a.dof[k]]
+        if joint in following:
+            lost.append(f"actuator {name}: in URDF {joint} mimics another joint and has no motor.")
+            continue
         low, high = float(a.force_lower[k]), float(a.force_upper[k])
         plain = (
             a.kinds[k] == "torque"
@@ -116,9 +123,15 @@ def _lost_actuators(model: Model) -> list[str]:
             )
     driven = {tree.dofs[d] for d in a.dof if d >= 0}
     for name, kind in zip(tree.joints, tree.joint_types, strict=True):
-        if kind.nv == 1 and name not in driven:
+        if kind.nv == 1 and name not in driven | following:
             lost.append(f"joint {name}: that it has no actuator.")
     return lost
+
+
+def _following(model: Model) -> set[str]:
+    """Joints that mimic others, which have no motor of their own."""
+    first = [d for k, (d, _) in enumerate(model.coupling.dofs) if not why_not(model, k)]
+    return {model.tree.dofs[d] for d in first}
 
 
 def _floating_root(model: Model) -> bool:
