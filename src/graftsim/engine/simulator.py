@@ -93,7 +93,8 @@ class Simulator(eqx.Module):
         grafts: Grafts | None = None,
         back: int | None = None,
     ) -> None:
-        """Raises ModelError: dt or substeps not positive, impulses within Runge-Kutta stages.
+        """Raises ModelError: dt or substeps not positive, impulses within Runge-Kutta stages,
+        contact of a model of which shapes could not be read.
 
         `back` is computed from the model and dt; it is read only where dt is traced.
         """
@@ -105,6 +106,8 @@ class Simulator(eqx.Module):
         self.dt = jnp.asarray(dt, model.link.mass.dtype)
         self.integrator = SemiImplicitEuler() if integrator is None else integrator
         self.substeps = substeps
+        if contact is not None and model.absent:
+            raise ModelError(_absent(model))
         if contact is not None and not model.pair.names:
             warnings.warn(
                 f"Model '{model.name}' has no two shapes that may touch: contact has nothing to "
@@ -269,6 +272,15 @@ class Simulator(eqx.Module):
     ) -> State:
         """h seconds on."""
         return self.integrator.advance(m, state, u, h, scope, self.contact)
+
+
+def _absent(model: Model) -> str:
+    more = f" and {len(model.absent) - 1} more like it" if len(model.absent) > 1 else ""
+    return (
+        f"Model '{model.name}': contact would be computed without {model.absent[0]}{more}. Give "
+        "the files (--package-dir, package_dirs=[...]), or go on without these shapes: --without "
+        "meshes, without=['meshes']."
+    )
 
 
 def _mixed(shares: Any, held: Any) -> tuple[Any, Any]:

@@ -44,6 +44,7 @@ class Builder:
     name: str = "mechanism"
     gravity: Vector = (0.0, 0.0, -9.81)
     notes: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
     _declared: Declared = field(default_factory=Declared)
 
     def link(
@@ -287,6 +288,7 @@ class Builder:
             name=self.name,
             tree=frozen.tree,
             notes=(*self.notes, *skipped),
+            absent=tuple(self.absent),
             link=frozen.links(),
             joint=frozen.joints(),
             tendon=frozen.tendons(),

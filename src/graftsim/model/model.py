@@ -190,7 +190,11 @@ class World(eqx.Module):
 
 
 class Model(eqx.Module):
-    """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`."""
+    """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`.
+
+    absent: shapes that its file has and that could not be read, one sentence each: contact is
+    refused with them.
+    """
 
     name: str = eqx.field(static=True)
     tree: Tree = eqx.field(static=True)
@@ -203,6 +207,7 @@ class Model(eqx.Module):
     pair: Pairs
     frame: Frames
     world: World
+    absent: tuple[str, ...] = eqx.field(static=True, default=())
 
     @property
     def nq(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 
 from graftsim.errors import FileError, ModelError
 from graftsim.io.mjcf import actuators, checks, contact, tendons
+from graftsim.io.mjcf.compiled import compiled
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.robot import poses
 from graftsim.io.robot.format import ReadOptions
@@ -49,15 +50,12 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
     self_collision = True if options.self_collision is None else options.self_collision
     import mujoco
 
-    try:
-        # A compiled module without stubs.
-        mj = mujoco.MjModel.from_xml_path(str(path))  # pyright: ignore[reportAttributeAccessIssue]
-    except (ValueError, RuntimeError) as e:
-        raise FileError(f"{path}: MuJoCo refuses the file: {' '.join(str(e).split())}") from None
+    notes, absent = Notes(), []
+    mj = compiled(path, options, notes, absent)
     names = Names(mujoco, mj)
-    notes = Notes()
     checks.refuse(mujoco, mj, names, path)
     builder = Builder(root.attributes.get("model", path.stem), gravity=mj.opt.gravity)
+    builder.absent.extend(absent)
     if checks.disabled(mujoco, mj, "GRAVITY"):
         builder.gravity = (0.0, 0.0, 0.0)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from graftsim.errors import FileError, suggest
 MISSPELT = 0.65
 # Bytes of a robot file at most: some 500,000 links.
 LARGEST = 100 * 2**20
+# Bytes that may stand before the XML declaration, and comments, which may not but do.
+_MARKS = (b"\xef\xbb\xbf",)
+_COMMENT = re.compile(rb"<!--.*?-->", re.S)
 
 
 @dataclass
@@ -85,7 +89,8 @@ class Element:
         for name, value in self.attributes.items():
             if name in known:
                 continue
-            if misspelt(name, known):
+            # What it resembles is there already: it is a word of its own.
+            if misspelt(name, [k for k in known if k not in self.attributes]):
                 raise self.error(
                     f'<{self.tag}> has the unknown attribute {name}="{value}". '
                     f"{suggest(name, known)}"
@@ -144,6 +149,11 @@ def parse(path: Path) -> Element:
     except (OSError, ValueError) as e:  # ValueError: a name that no system has
         said = getattr(e, "strerror", None) or e
         raise FileError(f"{path}: cannot be read: {said}.") from e
+    return parse_bytes(data, path)
+
+
+def parse_bytes(data: bytes, path: Path) -> Element:
+    """Root element of a text; `path` is what messages call it. Raises FileError as `parse`."""
     if not data.strip():
         raise FileError(f"{path}: the file is empty; the XML of a robot is expected.")
     root = Element("", 0, path)
@@ -158,7 +168,7 @@ def parse(path: Path) -> Element:
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: stack.pop()
     try:
-        parser.Parse(data, True)
+        parser.Parse(_from_declaration(data), True)
     except expat.ExpatError as e:
         reason = expat.ErrorString(e.code)
         hint = f" <{stack[-1].tag}> of line {stack[-1].line} is still open." if stack[1:] else ""
@@ -171,3 +181,12 @@ def parse(path: Path) -> Element:
             f"{path}:1: cannot be decoded ({e}); save it as UTF-8, with that in its first line."
         ) from None
     return root.children[0]
+
+
+def _from_declaration(data: bytes) -> bytes:
+    """Without text before the XML declaration, which XML forbids; lines keep their numbers."""
+    before, declaration, rest = data.partition(b"<?xml")
+    if not declaration or not before or before in _MARKS or b"<" in _COMMENT.sub(b"", before):
+        return data
+    _, end, rest = rest.partition(b"?>")
+    return b"\n" * before.count(b"\n") + rest if end else data

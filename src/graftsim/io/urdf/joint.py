@@ -167,7 +167,11 @@ def _limits(
         return -np.inf, np.inf, effort
     lower, upper = numbers.get("lower", 0.0), numbers.get("upper", 0.0)
     if not lower <= upper:
-        raise found.error(f"joint '{name}' has lower={lower:g} above upper={upper:g}.")
+        notes.add(
+            f"line {found.line}: joint '{name}' has lower={lower:g} above upper={upper:g}; taken "
+            "as unlimited."
+        )
+        return -np.inf, np.inf, effort
     if "lower" not in numbers or "upper" not in numbers:
         missing = "lower" if "lower" not in numbers else "upper"
         notes.group(f"{missing} limit not given; it is 0, as the standard says.", "joint", name)

@@ -61,7 +61,7 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
     shapes: set[str] = set()
     for link in links:
         name = renamed.get(link.name, link.name)
-        add_shapes(builder, link.element, name, options.package_dirs or (), shapes, notes)
+        add_shapes(builder, link.element, name, options, shapes, notes)
     add_ground(builder, options.ground, shapes, path)
     _keep_apart(builder, links, moving, renamed, self_collision)
     for link in links:
@@ -178,8 +178,14 @@ def _require_mass(links: list[_Link], moving: list[_Link], notes: Notes, repair:
         if rigid[link.name] > 0:
             continue
         where = f"line {link.element.line}: link '{link.name}'"
-        if repair and carried[link.name] > 0:
-            notes.add(f"{where} moves without mass of its own; it carries mass, so it may.")
+        # About a joint of several freedoms a massless link could turn against what it carries.
+        several = link.joint is None or link.joint.kind.nv > 1
+        if carried[link.name] > 0 and (repair or not several):
+            notes.group(
+                "moves without mass of its own; it carries mass, so it may.",
+                "link",
+                f"{link.name} (line {link.element.line})",
+            )
         elif repair:
             link.body, sentence = small_sphere(link.body, min(masses, default=np.inf))
             notes.add(f"{where}: {sentence}")
