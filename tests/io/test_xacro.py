@@ -8,12 +8,12 @@ import pytest
 import graftsim as gs
 
 BODY = """<inertial><mass value="${m}"/><inertia ixx="1" iyy="1" izz="1"/></inertial>"""
-MAIN = f"""<?xml version="1.0"?>
+MAIN = """<?xml version="1.0"?>
 <robot name="r" xmlns:xacro="http://ros.org/wiki/xacro">
 <xacro:include filename="$(find parts)/arm.xacro"/>
 <link name="world"/>
 <xacro:arm name="a" parent="world" m="2"/>
-<xacro:arm name="b" parent="a" m="${{2*1.5}}"/>
+<xacro:arm name="b" parent="a" m="${2*1.5}"/>
 </robot>"""
 ARM = f"""<robot xmlns:xacro="http://ros.org/wiki/xacro">
 <xacro:macro name="arm" params="name parent m">

@@ -102,7 +102,10 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     integrator: IntegratorName = "semi_implicit_euler"
     """rk4 is the most exact for smooth systems; implicit_damping stands any friction."""
     q: Annotated[Strings, shown("JOINT=VALUE...")] = ()
-    """Initial positions (rad, m), 'elbow=0.5'; names with , = [ ] in quotes; default: zero."""
+    """Initial positions (rad, m), 'elbow=0.5'; names with , = [ ] in quotes; default: as the file
+    draws the robot."""
+    key: Annotated[str | None, shown("NAME")] = None
+    """Start from this key frame of an MJCF file, and hold its commands if there are no others."""
     qd: Annotated[Strings, shown("JOINT=VALUE...")] = ()
     """Initial velocities (rad/s, m/s), 'elbow=0.1'; default: at rest."""
     set: Annotated[Strings, shown("SELECTOR=VALUE...")] = ()

@@ -51,10 +51,12 @@ def run(options: SimulateOptions) -> int:
             "and have shapes that may touch (graftsim inspect lists their pairs)."
         )
     simulator = Simulator(model, options.dt, integrator=integrator, substeps=substeps, contact=law)
-    state = simulator.initial_state(_numbers(options.q, "--q"), _numbers(options.qd, "--qd"))
+    state = simulator.initial_state(
+        _numbers(options.q, "--q"), _numbers(options.qd, "--qd"), key=options.key
+    )
     if law is not None and (inside := overlaps(model, state.q)):
         said.print(_starts_inside(inside, law), soft_wrap=True)
-    controls = _controls(model, options.controls, options.dt, steps)
+    controls = _controls(model, options, steps)
     trajectory = simulator.rollout(state, controls, record=options.record)
     _finite(trajectory)
     recording = _recording(simulator, trajectory, controls, options.noise, options.seed)
@@ -80,11 +82,12 @@ def _numbers(items: tuple[str, ...], flag: str) -> dict[str, float]:
     return {k: number(v, f"{flag} {k}") for k, v in assignments(items, flag).items()}
 
 
-def _controls(model: Model, path: str | None, dt: float, steps: int) -> Float[Array, "t nu"]:
-    """Commands of a log from its start, or none."""
-    dtype = model.link.mass.dtype
+def _controls(model: Model, options: SimulateOptions, steps: int) -> Float[Array, "t nu"]:
+    """Commands of a log from its start, those of the key frame, or none."""
+    dtype, path, dt = model.link.mass.dtype, options.controls, options.dt
     if path is None:
-        return jnp.zeros((steps, model.nu), dtype)
+        held = model.starts.key(options.key).u if options.key is not None else ()
+        return jnp.zeros((steps, model.nu), dtype) + jnp.asarray(held or 0.0, dtype)
     window = cut(
         model,
         make_sensors(model, ()),

@@ -138,16 +138,22 @@ class Simulator(eqx.Module):
         self,
         q: Mapping[str, Any] | Any | None = None,
         qd: Mapping[str, Any] | Any | None = None,
+        *,
+        key: str | None = None,
     ) -> State:
-        """State at rest in the zero position, or with the given coordinates.
+        """State at rest in the position that the file draws, or with the given coordinates.
 
         `q` and `qd` are arrays [nq], [nv], or mappings from labels (a joint's name, `root.z`) to
-        numbers. Raises ModelError for an unknown label or a wrong length.
+        numbers. `key`: start from a key frame of the file instead (`model.keys`). Raises ModelError
+        for an unknown label or key, or a wrong length.
         """
-        tree, dtype = self.model.tree, self.model.link.mass.dtype
+        tree, dtype, starts = self.model.tree, self.model.link.mass.dtype, self.model.starts
+        start, speed = np.array(starts.drawn or tree.neutral), np.zeros(tree.nv)
+        if key is not None:
+            start, speed = np.array(starts.key(key).q), np.array(starts.key(key).qd)
         return State(
-            q=_coordinates(q, tree.neutral, tree.coordinates, dtype, "q"),
-            qd=_coordinates(qd, np.zeros(tree.nv), tree.dofs, dtype, "qd"),
+            q=_coordinates(q, start, tree.coordinates, dtype, "q"),
+            qd=_coordinates(qd, speed, tree.dofs, dtype, "qd"),
             act=jnp.zeros(self.model.actuator.na, dtype),
             memory=() if self.grafts is None else self.grafts.memory(),
             impulse=() if self.contact is None else self.contact.rest(self.model),

@@ -34,6 +34,7 @@ from graftsim.model.numbers import (
 )
 from graftsim.model.shape_type import ShapeType
 from graftsim.model.shapes import SHAPE_TYPES, shape_type
+from graftsim.model.starts import Starts
 from graftsim.precision import resolve_dtype
 
 
@@ -45,6 +46,7 @@ class Builder:
     gravity: Vector = (0.0, 0.0, -9.81)
     notes: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    starts: Starts = field(default_factory=Starts)
     _declared: Declared = field(default_factory=Declared)
 
     def link(
@@ -289,6 +291,7 @@ class Builder:
             tree=frozen.tree,
             notes=(*self.notes, *skipped),
             absent=tuple(self.absent),
+            starts=self.starts,
             link=frozen.links(),
             joint=frozen.joints(),
             tendon=frozen.tendons(),

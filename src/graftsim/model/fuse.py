@@ -81,6 +81,7 @@ def fuse(model: Model) -> Model:
         frame=_frames(model, place),
         world=model.world,
         absent=model.absent,
+        starts=model.starts,
     )
 
 

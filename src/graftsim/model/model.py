@@ -6,6 +6,7 @@ A leaf is addressed by the project's one vocabulary, `family.quantity[selector]`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -13,6 +14,7 @@ from jaxtyping import Array, Float
 
 from graftsim.model.drive_type import DriveType
 from graftsim.model.shape_type import ShapeType
+from graftsim.model.starts import Key, Starts
 from graftsim.model.tree import Tree
 
 
@@ -193,7 +195,7 @@ class Model(eqx.Module):
     """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`.
 
     absent: shapes that its file has and that could not be read, one sentence each: contact is
-    refused with them.
+    refused with them. starts: the pose that its file draws, and its named states.
     """
 
     name: str = eqx.field(static=True)
@@ -208,6 +210,12 @@ class Model(eqx.Module):
     frame: Frames
     world: World
     absent: tuple[str, ...] = eqx.field(static=True, default=())
+    starts: Starts = eqx.field(static=True, default_factory=Starts)
+
+    @property
+    def keys(self) -> Mapping[str, Key]:
+        """Named states of the file (key frames)."""
+        return self.starts.keys
 
     @property
     def nq(self) -> int:

@@ -22,7 +22,6 @@ REFUSED = {
 }
 NOTED = {
     "nsensor": ("SENSOR", "sensor", "not read: sensors are chosen with the recording."),
-    "nkey": ("KEY", "keyframe", "not read: give initial states to the roll-out."),
     "ncam": ("CAMERA", "camera", "not read: for display."),
     "nlight": ("LIGHT", "light", "not read: for display."),
     "nskin": ("SKIN", "skin", "not read: for display."),

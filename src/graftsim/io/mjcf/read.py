@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError, ModelError
-from graftsim.io.mjcf import actuators, checks, contact, tendons
+from graftsim.io.mjcf import actuators, checks, contact, starts, tendons
 from graftsim.io.mjcf.compiled import compiled
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.robot import poses
@@ -72,6 +72,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
             builder.frame(name, names.links[body], position, mj.site_quat[site])
         tendons.add(builder, mujoco, mj, names, path, notes)
         actuators.add(builder, mujoco, mj, names, path, notes)
+        builder.starts = starts.read(mj, names)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())
         return builder.build(options.dtype, armature=options.armature)
@@ -146,7 +147,6 @@ def _add_body(
         kind = KINDS[int(mj.jnt_type[j])]
         if kind.is_pose:  # its coordinates are the pose in the world, wherever the body stands
             origin, rotation = np.zeros(3), np.array([1.0, 0, 0, 0])
-            _note_start(mj, names.joints[j], int(mj.jnt_qposadr[j]), notes)
         origin = origin + poses.matrix(rotation) @ (here - previous)
         zero = mj.qpos0[mj.jnt_qposadr[j]] if kind.nv == 1 else 0.0
         # The coordinate is `zero`, not 0, in the pose that the file draws.
@@ -172,16 +172,6 @@ def _add_body(
     if np.any(anchor):
         builder.frame(names.frame(f"{name}/body", name), name, 0.0 - anchor)
     return anchor
-
-
-def _note_start(mj: Any, joint: str, address: int, notes: Notes) -> None:
-    start = mj.qpos0[address : address + 7]
-    if np.any(start != [0, 0, 0, 1, 0, 0, 0]):
-        listed = " ".join(f"{x:.9g}" for x in start)
-        notes.add(
-            f"joint {joint}: the pose drawn in the file, {listed} (position, quaternion), is not "
-            "the zero position; give it as the initial state."
-        )
 
 
 def _passive(mujoco: Any, mj: Any, j: int, kind: JointType) -> dict[str, Any]:

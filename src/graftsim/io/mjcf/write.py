@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
+from graftsim.io.mjcf import starts
 from graftsim.io.mjcf.drives import write_law
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.mjcf.tendons import write_tendons
@@ -58,6 +59,7 @@ def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
     write_pairs(w, root)
     write_tendons(w, root)
     _actuators(w, root)
+    starts.write(w, root)
     _laws(w)
     return root, w.lost
 
