@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 def run(options: InspectOptions) -> int:
     """Print what is in a robot file."""
-    model = load_model(options.robot, options.base, options.repair_inertia, options.touch)
+    model = load_model(
+        options.robot, options.base, options.repair_inertia, options.touch, file=options.file
+    )
     if options.json:
         print(json.dumps(_facts(_simulator(model, options)), indent=2))
         return 0

@@ -60,6 +60,16 @@ class TouchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether links of one robot touch each other; auto: as an MJCF file says, not in a URDF."""
 
 
+class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options on how a robot file is read."""
+
+    package_dir: Annotated[Strings, shown("FOLDER...")] = ()
+    """Where package:// meshes and $(find ...) of a URDF are: packages, or folders of packages."""
+    without: Annotated[Strings, shown("KIND...")] = ()
+    """Leave out what has no counterpart here, instead of refusing the file: tendons, actuators,
+    equality, meshes, ... (the error of a file names the word)."""
+
+
 class InspectOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Print what is in a robot file: tree, masses, joints, actuators, what was skipped and why.
 
@@ -78,6 +88,7 @@ class InspectOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Also list the parameters that can be fitted, with their values."""
     json: Flag = False
     """Print JSON instead of tables."""
+    file: FileOptions = FileOptions()
     touch: TouchOptions = TouchOptions()
 
 
@@ -121,6 +132,9 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Seed of the noise."""
     base: Base = "auto"
     """Of a URDF: whether its root is fixed to the world or floats."""
+    repair_inertia: Flag = False
+    """Mend impossible inertias of a URDF instead of refusing the file."""
+    file: FileOptions = FileOptions()
     touch: TouchOptions = TouchOptions()
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
-from graftsim.cli.robot import load_model
+from graftsim.cli.robot import load_model, say
 from graftsim.cli.tables import print_recordings, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.contact import ContactLaw, overlaps
@@ -36,9 +36,10 @@ def run(options: SimulateOptions) -> int:
         check_file(options.view)
         require("The 3-D replay", "viser")
     values = assignments(options.set, "--set")
-    model = setup.set_values(
-        load_model(options.robot, options.base, False, options.touch, values), values
+    model = load_model(
+        options.robot, options.base, options.repair_inertia, options.touch, values, options.file
     )
+    model = setup.set_values(model, values)
     if not options.dt > 0:
         raise ProblemError(f"--dt must be positive, got {options.dt} s.")
     steps = setup.steps_of(options.seconds, options.dt)
@@ -57,6 +58,7 @@ def run(options: SimulateOptions) -> int:
     if law is not None and (inside := overlaps(model, state.q)):
         said.print(_starts_inside(inside, law), soft_wrap=True)
     controls = _controls(model, options, steps)
+    say(model, said, held=law is not None)
     trajectory = simulator.rollout(state, controls, record=options.record)
     _finite(trajectory)
     recording = _recording(simulator, trajectory, controls, options.noise, options.seed)

@@ -45,6 +45,7 @@ class Builder:
     name: str = "mechanism"
     gravity: Vector = (0.0, 0.0, -9.81)
     notes: list[str] = field(default_factory=list)
+    caveats: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     starts: Starts = field(default_factory=Starts)
     _declared: Declared = field(default_factory=Declared)
@@ -290,6 +291,7 @@ class Builder:
             name=self.name,
             tree=frozen.tree,
             notes=(*self.notes, *skipped),
+            caveats=tuple(self.caveats),
             absent=tuple(self.absent),
             starts=self.starts,
             link=frozen.links(),

@@ -80,6 +80,7 @@ def fuse(model: Model) -> Model:
         pair=model.pair,
         frame=_frames(model, place),
         world=model.world,
+        caveats=model.caveats,
         absent=model.absent,
         starts=model.starts,
     )

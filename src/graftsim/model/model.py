@@ -194,6 +194,7 @@ class World(eqx.Module):
 class Model(eqx.Module):
     """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`.
 
+    caveats: those of `notes` that say what moves otherwise than the file says.
     absent: shapes that its file has and that could not be read, one sentence each: contact is
     refused with them. starts: the pose that its file draws, and its named states.
     """
@@ -209,6 +210,7 @@ class Model(eqx.Module):
     pair: Pairs
     frame: Frames
     world: World
+    caveats: tuple[str, ...] = eqx.field(static=True, default=())
     absent: tuple[str, ...] = eqx.field(static=True, default=())
     starts: Starts = eqx.field(static=True, default_factory=Starts)
 

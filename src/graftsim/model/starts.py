@@ -36,5 +36,7 @@ class Starts:
     def key(self, name: str) -> Key:
         """A state by its name; raises ModelError with the names that there are."""
         if name not in self.keys:
-            raise ModelError(f"The robot file has no key frame '{name}'. {suggest(name, self.keys)}")
+            raise ModelError(
+                f"The robot file has no key frame '{name}'. {suggest(name, self.keys)}"
+            )
         return self.keys[name]

@@ -108,11 +108,14 @@ def _explain_joint(mujoco: Any, mj: Any, j: int, name: str, notes: Notes) -> Non
     if not mj.jnt_limited[j]:
         return
     if int(mj.jnt_type[j]) == int(mujoco.mjtJoint.mjJNT_BALL):
-        notes.group("the limit of a ball joint's angle is not represented.", "joint", name)
+        notes.group(
+            "the limit of a ball joint's angle is not represented.", "joint", name, moves=True
+        )
     else:
         notes.group(
             "limits are stored but not enforced; a positive joint.limit_stiffness switches them on "
             "(MuJoCo's are soft constraints).",
             "joint",
             name,
+            moves=True,
         )

@@ -75,6 +75,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
         builder.starts = starts.read(mj, names)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())
+        builder.caveats.extend(notes.caveats())
         return builder.build(options.dtype, armature=options.armature)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
@@ -221,7 +222,8 @@ def _add_shapes(
             notes.group("skipped: it is for display, since it touches nothing.", "geom", label)
         elif kind is None:
             what = mujoco.mjtGeom(int(mj.geom_type[g])).name.removeprefix("mjGEOM_").lower()
-            notes.group(f"skipped: a shape of kind {what} is not represented.", "geom", label)
+            why = f"skipped: a shape of kind {what} is not represented."
+            notes.group(why, "geom", label, moves=True)
         else:
             vertices = _hull(mj, names, int(mj.geom_dataid[g])) if kind == MESH else None
             position = mj.geom_pos[g] - anchors[int(mj.geom_bodyid[g])]

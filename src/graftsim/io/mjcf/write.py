@@ -129,8 +129,6 @@ def _inertial(w: Writer, body: ET.Element, i: int) -> None:
         if np.any(diagonal < SMALLEST):
             w.lost.append(f"link {name}: principal inertias below {SMALLEST:g} are raised to that.")
         mass, diagonal = np.maximum(mass, SMALLEST), np.maximum(diagonal, SMALLEST)
-    elif mass == 0 and not np.any(six):
-        return
     values = {"pos": com, "quat": quat, "mass": mass, "diaginertia": diagonal}
     ET.SubElement(body, "inertial", {k: text(v) for k, v in values.items()})
 

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from xml.parsers import expat
 
 import numpy as np
@@ -104,22 +105,32 @@ class Notes:
     def __init__(self) -> None:
         self._sentences: list[str] = []
         self._groups: dict[tuple[str, str], list[str]] = {}
+        self._moving: set[Any] = set()
 
-    def add(self, sentence: str) -> None:
-        """One sentence on its own."""
+    def add(self, sentence: str, *, moves: bool = False) -> None:
+        """One sentence on its own; `moves`: what it says changes the motion."""
         self._sentences.append(sentence)
+        if moves:
+            self._moving.add(sentence)
 
-    def group(self, sentence: str, noun: str, item: str | int) -> None:
-        """One more `noun item` of which `sentence` holds."""
+    def group(self, sentence: str, noun: str, item: str | int, *, moves: bool = False) -> None:
+        """One more `noun item` of which `sentence` holds; `moves`: it changes the motion."""
         self._groups.setdefault((noun, sentence), []).append(str(item))
+        if moves:
+            self._moving.add((noun, sentence))
 
     def sentences(self) -> list[str]:
         """Everything, the grouped ones as `nouns a, b, c: sentence`."""
-        grouped = (
-            f"{noun}{'s' if len(items) > 1 else ''} {', '.join(items)}: {sentence}"
-            for (noun, sentence), items in self._groups.items()
-        )
-        return [*self._sentences, *grouped]
+        return [*self._sentences, *map(self._grouped, self._groups)]
+
+    def caveats(self) -> list[str]:
+        """The sentences that say what changes the motion."""
+        alone = [s for s in self._sentences if s in self._moving]
+        return [*alone, *(self._grouped(k) for k in self._groups if k in self._moving)]
+
+    def _grouped(self, key: tuple[str, str]) -> str:
+        (noun, sentence), items = key, self._groups[key]
+        return f"{noun}{'s' if len(items) > 1 else ''} {', '.join(items)}: {sentence}"
 
 
 def misspelt(name: str, known: Iterable[str]) -> bool:

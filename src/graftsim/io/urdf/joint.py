@@ -183,5 +183,6 @@ def _limits(
             "switches them on.",
             "joint",
             name,
+            moves=True,
         )
     return lower, upper, effort
