@@ -44,6 +44,8 @@ class Builder:
 
     name: str = "mechanism"
     gravity: Vector = (0.0, 0.0, -9.81)
+    density: float = 0.0
+    viscosity: float = 0.0
     notes: list[str] = field(default_factory=list)
     caveats: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
@@ -108,6 +110,34 @@ class Builder:
             "position": checks.vector(position, 3, f"frame '{name}': position"),
             "rotation": checks.unit(rotation, 4, f"frame '{name}': rotation"),
         }
+        return self
+
+    def surround(
+        self,
+        link: str,
+        position: Vector = (0.0, 0.0, 0.0),
+        rotation: Vector = (1.0, 0.0, 0.0, 0.0),
+        *,
+        box: Vector = (0.0, 0.0, 0.0),
+        lift: float = 0.0,
+    ) -> Builder:
+        """Let a medium act on a link: on a box of these sides (m), as a lift of so many kg, or both.
+
+        The box feels `density` (kg/m^3) and `viscosity` (Pa s) of the builder; lift counters
+        gravity.
+        """
+        where = f"medium on link '{link}'"
+        if link not in self._declared.links:
+            raise ModelError(f"{where}: no such link. {suggest(link, self._declared.links)}")
+        self._declared.medium.append(
+            {
+                "link": link,
+                "position": checks.vector(position, 3, f"{where}: position"),
+                "rotation": checks.unit(rotation, 4, f"{where}: rotation"),
+                "box": checks.vector(box, 3, f"{where}: box"),
+                "lift": checks.vector([lift], 1, f"{where}: lift")[0],
+            }
+        )
         return self
 
     def geom(
@@ -301,7 +331,12 @@ class Builder:
             geom=geoms,
             pair=pairs,
             frame=frozen.frames(),
-            world=World(gravity=jnp.asarray(gravity, dtype)),
+            medium=frozen.medium(),
+            world=World(
+                gravity=jnp.asarray(gravity, dtype),
+                density=jnp.asarray(np.full(1, self.density), dtype),
+                viscosity=jnp.asarray(np.full(1, self.viscosity), dtype),
+            ),
         )
 
     def _new(self, name: str, known: dict[str, Any], kind: str) -> None:

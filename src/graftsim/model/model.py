@@ -185,10 +185,28 @@ class Frames(eqx.Module):
     rotation: Float[Array, "nf 4"]
 
 
+class Medium(eqx.Module):
+    """Boxes and lifts through which a medium acts on links (`dynamics.medium`).
+
+    position (m), rotation (w x y z), of the box in its link; box: its sides (m); lift: mass that is
+    carried there (kg). drags, lifts: whether there is any of either.
+    """
+
+    link: tuple[int, ...] = eqx.field(static=True)
+    drags: bool = eqx.field(static=True)
+    lifts: bool = eqx.field(static=True)
+    position: Float[Array, "nb 3"]
+    rotation: Float[Array, "nb 4"]
+    box: Float[Array, "nb 3"]
+    lift: Float[Array, " nb"]
+
+
 class World(eqx.Module):
-    """What surrounds the mechanism."""
+    """What surrounds the mechanism: gravity (m/s^2), density (kg/m^3) and viscosity (Pa s)."""
 
     gravity: Float[Array, " 3"]
+    density: Float[Array, " 1"]
+    viscosity: Float[Array, " 1"]
 
 
 class Model(eqx.Module):
@@ -209,6 +227,7 @@ class Model(eqx.Module):
     geom: Geoms
     pair: Pairs
     frame: Frames
+    medium: Medium
     world: World
     caveats: tuple[str, ...] = eqx.field(static=True, default=())
     absent: tuple[str, ...] = eqx.field(static=True, default=())

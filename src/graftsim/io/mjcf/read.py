@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError, ModelError
-from graftsim.io.mjcf import actuators, checks, contact, starts, tendons
+from graftsim.io.mjcf import actuators, checks, contact, medium, starts, tendons
 from graftsim.io.mjcf.compiled import compiled
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.robot import poses
@@ -53,7 +53,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
     notes, absent = Notes(), []
     mj = compiled(path, options, notes, absent)
     names = Names(mujoco, mj)
-    checks.refuse(mujoco, mj, names, path)
+    checks.refuse(mujoco, mj, names, options, notes, path)
     builder = Builder(root.attributes.get("model", path.stem), gravity=mj.opt.gravity)
     builder.absent.extend(absent)
     if checks.disabled(mujoco, mj, "GRAVITY"):
@@ -63,6 +63,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
         for body in range(1, mj.nbody):
             anchors[body] = _add_body(builder, mujoco, mj, names, body, anchors, notes)
         shapes = _add_shapes(builder, mujoco, mj, names, anchors, notes)
+        medium.add(builder, mj, names, anchors, options, notes, path)
         contact.add_pairs(builder, mujoco, mj, shapes, self_collision, notes)
         add_ground(builder, options.ground, [name for _, name in shapes.values()], path)
         for site in range(mj.nsite):
@@ -70,8 +71,8 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
             name = names.frame(names.sites[site], names.links[body])
             position = mj.site_pos[site] - anchors[body]
             builder.frame(name, names.links[body], position, mj.site_quat[site])
-        tendons.add(builder, mujoco, mj, names, path, notes)
-        actuators.add(builder, mujoco, mj, names, path, notes)
+        absent_tendons = tendons.add(builder, mujoco, mj, names, options, path, notes)
+        actuators.add(builder, mujoco, mj, names, options, path, notes, absent_tendons)
         builder.starts = starts.read(mj, names)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from graftsim.io.mjcf import starts
+from graftsim.io.mjcf import medium, starts
 from graftsim.io.mjcf.drives import write_law
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.mjcf.tendons import write_tendons
@@ -45,7 +45,7 @@ def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
     w = Writer(model)
     root = ET.Element("mujoco", model=model.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
-    ET.SubElement(root, "option", gravity=text(model.world.gravity))
+    option = ET.SubElement(root, "option", gravity=text(model.world.gravity))
     world = ET.Element("worldbody")
     _attach(w, world, -1, {})
     for i, parent in enumerate(w.tree.parent):
@@ -60,6 +60,7 @@ def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
     write_tendons(w, root)
     _actuators(w, root)
     starts.write(w, root)
+    medium.write(w, option, w.bodies)
     _laws(w)
     return root, w.lost
 
@@ -85,6 +86,7 @@ def _body(w: Writer, above: ET.Element, first: int) -> None:
     body = ET.SubElement(
         above, "body", name=w.tree.links[last], pos=text(position), quat=text(rotation)
     )
+    w.bodies[last] = body
     _inertial(w, body, last)
     for link in chain:
         write_joint(w, body, link, *places[link])

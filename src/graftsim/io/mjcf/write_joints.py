@@ -30,6 +30,8 @@ class Writer:
     meshes: dict[str, np.ndarray] = field(default_factory=dict)
     # Shapes that are not in the file.
     missing: set[int] = field(default_factory=set)
+    # The element of each link that has one.
+    bodies: dict[int, ET.Element] = field(default_factory=dict)
 
     @property
     def tree(self) -> Tree:

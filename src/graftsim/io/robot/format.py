@@ -25,6 +25,7 @@ WITHOUT = {
     "actuators": "actuators of another law or transmission (muscles, adhesion, ...)",
     "equality": "constraints between joints and bodies",
     "flexes": "flexible bodies",
+    "fluid": "fluid forces of another model than that of boxes, or with wind",
     "inertia": "what the shapes whose mesh is missing weigh",
     "meshes": "shapes whose mesh is missing or cannot be read",
     "plugins": "plugins",
