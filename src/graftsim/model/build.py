@@ -48,6 +48,7 @@ class Builder:
     viscosity: float = 0.0
     notes: list[str] = field(default_factory=list)
     caveats: list[str] = field(default_factory=list)
+    faults: list[tuple[str, str]] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     starts: Starts = field(default_factory=Starts)
     _declared: Declared = field(default_factory=Declared)
@@ -322,6 +323,7 @@ class Builder:
             tree=frozen.tree,
             notes=(*self.notes, *skipped),
             caveats=tuple(self.caveats),
+            faults=tuple(self.faults),
             absent=tuple(self.absent),
             starts=self.starts,
             link=frozen.links(),

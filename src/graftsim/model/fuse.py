@@ -85,6 +85,7 @@ def fuse(model: Model) -> Model:
         medium=_medium(model, place),
         world=model.world,
         caveats=model.caveats,
+        faults=model.faults,
         absent=model.absent,
         starts=model.starts,
     )

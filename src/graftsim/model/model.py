@@ -213,7 +213,7 @@ class Model(eqx.Module):
     """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`.
 
     caveats: those of `notes` that say what moves otherwise than the file says.
-    absent: shapes that its file has and that could not be read, one sentence each: contact is
+    faults: level and sentence of what the reader found wrong. absent: shapes that its file has and that could not be read, one sentence each: contact is
     refused with them. starts: the pose that its file draws, and its named states.
     """
 
@@ -230,6 +230,7 @@ class Model(eqx.Module):
     medium: Medium
     world: World
     caveats: tuple[str, ...] = eqx.field(static=True, default=())
+    faults: tuple[tuple[str, str], ...] = eqx.field(static=True, default=())
     absent: tuple[str, ...] = eqx.field(static=True, default=())
     starts: Starts = eqx.field(static=True, default_factory=Starts)
 

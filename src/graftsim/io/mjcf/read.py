@@ -77,6 +77,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())
         builder.caveats.extend(notes.caveats())
+        builder.faults.extend(notes.faults())
         return builder.build(options.dtype, armature=options.armature)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e

@@ -106,18 +106,35 @@ class Notes:
         self._sentences: list[str] = []
         self._groups: dict[tuple[str, str], list[str]] = {}
         self._moving: set[Any] = set()
+        self._wrong: dict[Any, str] = {}
 
-    def add(self, sentence: str, *, moves: bool = False) -> None:
-        """One sentence on its own; `moves`: what it says changes the motion."""
+    def add(self, sentence: str, *, moves: bool = False, wrong: str = "") -> None:
+        """One sentence on its own.
+
+        moves: what it says changes the motion. wrong: "error" or "warning", if a number is.
+        """
         self._sentences.append(sentence)
-        if moves:
-            self._moving.add(sentence)
+        self._mark(sentence, moves, wrong)
 
-    def group(self, sentence: str, noun: str, item: str | int, *, moves: bool = False) -> None:
-        """One more `noun item` of which `sentence` holds; `moves`: it changes the motion."""
+    def group(
+        self, sentence: str, noun: str, item: str | int, *, moves: bool = False, wrong: str = ""
+    ) -> None:
+        """One more `noun item` of which `sentence` holds; `moves` and `wrong` as in `add`."""
         self._groups.setdefault((noun, sentence), []).append(str(item))
+        self._mark((noun, sentence), moves, wrong)
+
+    def _mark(self, key: Any, moves: bool, wrong: str) -> None:
         if moves:
-            self._moving.add((noun, sentence))
+            self._moving.add(key)
+        if wrong:
+            self._wrong[key] = wrong
+
+    def faults(self) -> list[tuple[str, str]]:
+        """Level and sentence of what is wrong in the file and was mended or passed over."""
+        return [
+            (level, key if isinstance(key, str) else self._grouped(key))
+            for key, level in self._wrong.items()
+        ]
 
     def sentences(self) -> list[str]:
         """Everything, the grouped ones as `nouns a, b, c: sentence`."""

@@ -59,11 +59,14 @@ def read_body(link: Element, notes: Notes, repair: bool) -> Body:
                 f"{name} has mass {mass} kg; it must be positive. --repair-inertia "
                 "(repair_inertia=True) replaces it."
             )
-        notes.add(f"line {mass_element.line}: {name} had mass {mass} kg, taken as none given.")
+        notes.add(
+            f"line {mass_element.line}: {name} had mass {mass} kg, taken as none given.",
+            wrong="warning",
+        )
         return Body()
     if inertia_element is None:
         if repair:
-            notes.add(f"line {inertial.line}: {name}: {_SPHERE}")
+            notes.add(f"line {inertial.line}: {name}: {_SPHERE}", wrong="warning")
             return Body(mass, position, sphere(mass))
         missing = f'<inertial> of {name} needs <inertia ixx="..." .../>.{_REMEDY}'
         return Body(mass, position, fault=inertial.error(missing))
@@ -77,7 +80,7 @@ def read_body(link: Element, notes: Notes, repair: bool) -> Body:
             raise inertia_element.error(str(e)) from None
         if repair:
             given, sentence = nearest_possible(given)
-            notes.add(f"line {inertia_element.line}: {name}: {sentence}")
+            notes.add(f"line {inertia_element.line}: {name}: {sentence}", wrong="warning")
         else:
             fault = inertia_element.error(f"{e}{_REMEDY}")
     return Body(mass, position, poses.turn_inertia(given, rotation), fault)

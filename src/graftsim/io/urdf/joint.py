@@ -86,7 +86,8 @@ def _axis(element: Element, name: str, notes: Notes) -> np.ndarray:
         )
     if abs(length - 1) > 1e-6:
         notes.add(
-            f"line {found.line}: the axis of joint '{name}' has length {length:g}; normalised."
+            f"line {found.line}: the axis of joint '{name}' has length {length:g}; normalised.",
+            wrong="warning",
         )
     return axis / length
 
@@ -169,7 +170,8 @@ def _limits(
     if not lower <= upper:
         notes.add(
             f"line {found.line}: joint '{name}' has lower={lower:g} above upper={upper:g}; taken "
-            "as unlimited."
+            "as unlimited.",
+            wrong="error",
         )
         return -np.inf, np.inf, effort
     if "lower" not in numbers or "upper" not in numbers:

@@ -59,6 +59,7 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
             builder.actuator(link.joint.name, link.joint.name, force_range=(-effort, effort))
     builder.notes.extend(notes.sentences())
     builder.caveats.extend(notes.caveats())
+    builder.faults.extend(notes.faults())
     try:
         return builder.build(
             options.dtype, self_collision=self_collision, armature=options.armature
@@ -179,7 +180,7 @@ def _require_mass(links: list[Link], moving: list[Link], notes: Notes, repair: b
             )
         elif repair:
             link.body, sentence = small_sphere(link.body, min(masses, default=np.inf))
-            notes.add(f"{where}: {sentence}")
+            notes.add(f"{where}: {sentence}", wrong="warning")
         else:
             raise _massless(link)
 

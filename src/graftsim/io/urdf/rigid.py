@@ -35,7 +35,7 @@ def settle(links: Sequence[Link], moving: Sequence[Link], notes: Notes, repair: 
                 link.body = replace(link.body, inertia=six, fault=None)
                 notes.group(
                     "the inertia is that of no body, which changes nothing: it does not move.",
-                    "link", _where(link),
+                    "link", _where(link), wrong="warning",
                 )  # fmt: skip
         elif faulty:
             _count_to_carrier(group, faulty, notes)
@@ -79,7 +79,7 @@ def _count_to_carrier(group: list, faulty: list[Link], notes: Notes) -> None:
         notes.group(
             f"the inertia is that of no body; with what moves as one with it, it is: counted to "
             f"link {carrier.name}.",
-            "link", _where(link),
+            "link", _where(link), wrong="warning",
         )  # fmt: skip
 
 
@@ -99,7 +99,10 @@ def _some_inertia(
             "makes it a sphere; --base fixed (base='fixed') holds a root."
         )
     link.body = replace(link.body, inertia=sphere(link.body.mass))
-    notes.add(f"line {link.element.line}: link '{link.name}' had no inertia; taken as a sphere's.")
+    notes.add(
+        f"line {link.element.line}: link '{link.name}' had no inertia; taken as a sphere's.",
+        wrong="warning",
+    )
 
 
 def _sum(parts: Sequence[tuple[Body, np.ndarray, np.ndarray]]) -> Body:
