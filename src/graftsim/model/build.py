@@ -84,7 +84,7 @@ class Builder:
             )
         kind = _joint_type(joint, name)
         joint_name = joint_name or name
-        if joint_name in {x.joint_name for x in links.values()}:
+        if joint_name in self._declared.joint_names:
             raise ModelError(f"Joint '{joint_name}' is declared twice.")
         where = f"link '{name}'"
         place = {
@@ -92,6 +92,7 @@ class Builder:
             "rotation": checks.unit(rotation, 4, f"{where}: rotation"),
             "axis": checks.unit(axis, 3, f"{where}: axis"),
         }
+        self._declared.joint_names.add(joint_name)
         links[name] = Link(parent, kind, joint_name, place | link_numbers(kind, where, numbers))
         return self
 

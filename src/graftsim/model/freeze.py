@@ -35,6 +35,7 @@ class Declared:
     """Links, frames, shapes, tendons and actuators by name; surfaces of pairs; links kept apart."""
 
     links: dict[str, Link] = field(default_factory=dict)
+    joint_names: set[str] = field(default_factory=set)
     frames: dict[str, dict] = field(default_factory=dict)
     geoms: dict[str, dict] = field(default_factory=dict)
     tendons: dict[str, dict] = field(default_factory=dict)

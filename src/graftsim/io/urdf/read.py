@@ -44,9 +44,10 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
         moving = [root, *moving]
     _require_mass(links, moving, notes, repair_inertia)
     rigid.settle(links, moving, notes, repair_inertia)
+    loose = {x.name for x in moving}
     for link in links:
         if link.name not in renamed:
-            _add_link(builder, link, link in moving, renamed, joints)
+            _add_link(builder, link, link.name in loose, renamed, joints)
     shapes: set[str] = set()
     for link in links:
         name = renamed.get(link.name, link.name)
@@ -230,12 +231,12 @@ def _keep_apart(
     self_collision: bool,
 ) -> None:
     """Exclude what a robot does not touch of itself though it is fixed to the world."""
-    parent, kind = {}, {}
+    parent, kind, loose = {}, {}, {x.name for x in moving}
     for x in links:
         if x.name not in renamed:
             above = x.joint.parent if x.joint else WORLD
             parent[x.name] = renamed.get(above, above)
-            base = FREE if x in moving else FIXED
+            base = FREE if x.name in loose else FIXED
             kind[x.name] = x.joint.kind if x.joint else base
     shaped = {x.name for x in links if x.element.all("collision")}
     for a, b in contact.keep_apart(parent, kind, shaped, self_collision):

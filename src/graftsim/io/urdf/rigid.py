@@ -7,7 +7,7 @@ that a body may have, the link's part is counted to what carries it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,10 +26,11 @@ def settle(links: Sequence[Link], moving: Sequence[Link], notes: Notes, repair: 
     Raises FileError: the inertia of what moves as one, which is that of no body, or none at all
     where it could turn about every axis.
     """
-    for group in _groups(links, moving).values():
-        carrier = group[0][0]
-        faulty = [link for link, *_ in group if link.body.fault is not None]
-        if carrier not in moving:
+    loose = {link.name for link in moving}
+    for group in _groups(links, loose).values():
+        carrier = group[0]
+        faulty = [link for link in group if link.body.fault is not None]
+        if carrier.name not in loose:
             for link in faulty:
                 six, _ = nearest_possible(link.body.inertia)
                 link.body = replace(link.body, inertia=six, fault=None)
@@ -38,27 +39,31 @@ def settle(links: Sequence[Link], moving: Sequence[Link], notes: Notes, repair: 
                     "link", _where(link), wrong="warning",
                 )  # fmt: skip
         elif faulty:
-            _count_to_carrier(group, faulty, notes)
-        _some_inertia(carrier, group, moving, notes, repair)
+            _count_to_carrier(_placed(group), faulty, notes)
+        if carrier.name in loose:
+            _some_inertia(carrier, group, notes, repair)
 
 
-def _groups(
-    links: Sequence[Link], moving: Sequence[Link]
-) -> dict[str, list[tuple[Link, np.ndarray, np.ndarray]]]:
-    """By carrier: links that move as one, each with position and quaternion in it."""
-    groups: dict[str, list[tuple[Link, np.ndarray, np.ndarray]]] = {}
-    place: dict[str, tuple[str, np.ndarray, np.ndarray]] = {}
-    moves = {link.name for link in moving}
+def _groups(links: Sequence[Link], loose: Collection[str]) -> dict[str, list[Link]]:
+    """By carrier, which comes first: links that move as one."""
+    groups: dict[str, list[Link]] = {}
+    carrier: dict[str, str] = {}
     for link in links:
-        if link.joint is None or link.name in moves:
-            where = link.name, np.zeros(3), np.array([1.0, 0, 0, 0])
-        else:
-            top, p, quat = place[link.joint.parent]
-            origin, rotation = (link.joint.numbers[k] for k in ("origin", "rotation"))
-            where = top, p + poses.matrix(quat) @ origin, poses.multiply(quat, rotation)
-        place[link.name] = where
-        groups.setdefault(where[0], []).append((link, *where[1:]))
+        alone = link.joint is None or link.name in loose
+        carrier[link.name] = link.name if alone else carrier[link.joint.parent]
+        groups.setdefault(carrier[link.name], []).append(link)
     return groups
+
+
+def _placed(group: Sequence[Link]) -> list[tuple[Link, np.ndarray, np.ndarray]]:
+    """Each link with its position and quaternion in the carrier."""
+    place = {group[0].name: (np.zeros(3), np.array([1.0, 0, 0, 0]))}
+    for link in group[1:]:
+        assert link.joint is not None
+        p, quat = place[link.joint.parent]
+        origin, rotation = (link.joint.numbers[k] for k in ("origin", "rotation"))
+        place[link.name] = p + poses.matrix(quat) @ origin, poses.multiply(quat, rotation)
+    return [(link, *place[link.name]) for link in group]
 
 
 def _count_to_carrier(group: list, faulty: list[Link], notes: Notes) -> None:
@@ -83,12 +88,10 @@ def _count_to_carrier(group: list, faulty: list[Link], notes: Notes) -> None:
         )  # fmt: skip
 
 
-def _some_inertia(
-    carrier: Link, group: list, moving: Sequence[Link], notes: Notes, repair: bool
-) -> None:
+def _some_inertia(carrier: Link, group: Sequence[Link], notes: Notes, repair: bool) -> None:
     """What turns about every axis needs an inertia: refused without, or repaired."""
-    turns = carrier in moving and (carrier.joint is None or carrier.joint.kind.nv >= 3)
-    heavy = [link for link, *_ in group if link.body.mass > 0]
+    turns = carrier.joint is None or carrier.joint.kind.nv >= 3
+    heavy = [link for link in group if link.body.mass > 0]
     if not turns or len(heavy) != 1 or np.any(heavy[0].body.inertia):
         return
     link = heavy[0]
