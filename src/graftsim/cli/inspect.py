@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from graftsim.cli.options import InspectOptions
 from graftsim.cli.robot import load_model
 from graftsim.cli.tables import table_of, terminal
 from graftsim.errors import FileError
+from graftsim.io.robot.by_name import resolved
 from graftsim.io.robot.xml_lines import parse
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit
 from graftsim.model.describe import describe_dict
@@ -71,7 +71,7 @@ def _placed(findings: Sequence[Finding], path: str) -> list[Finding]:
 def _lines(path: str) -> dict[str, int]:
     """Line of each named link, body and joint of a file; none where it cannot be said."""
     try:
-        waiting = [parse(Path(path))]
+        waiting = [parse(resolved(path))]
     except FileError:
         return {}
     found: dict[str, int] = {}

@@ -9,6 +9,7 @@ from typing import Any
 from graftsim.errors import FileError, suggest
 from graftsim.io.formats import ROBOT_FORMATS
 from graftsim.io.logs.formats import LOG_FORMATS
+from graftsim.io.robot.by_name import resolved
 from graftsim.io.robot.format import WITHOUT, Base, ReadOptions, RobotFormat
 from graftsim.io.robot.xacro_files import expanded, is_xacro
 from graftsim.io.robot.xml_lines import parse
@@ -47,6 +48,7 @@ def load(
 ) -> Model:
     """Read a robot file, URDF (`<robot>`) or MJCF (`<mujoco>`).
 
+    path: a file, or "robot_descriptions:NAME", a robot that the package of that name has fetched.
     base: of a URDF: how the root link meets the world. A root named "world" without mass is the
         world itself. Otherwise "auto" (default) lets a root link with mass float (free joint
         'root') and fixes another; "fixed" and "free" say it.
@@ -70,7 +72,7 @@ def load(
     kind of file, an option that does not apply to the format, and what the format or a `Model`
     cannot represent; PrecisionError: float64 asked for while JAX has it switched off.
     """
-    path = Path(path)
+    path = resolved(path)
     names = " or ".join(f.name for f in formats)
     own = {f.suffix for f in formats}
     hint = _SUFFIXES.get(path.suffix.lower())
