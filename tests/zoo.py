@@ -22,6 +22,7 @@ from graftsim.engine.simulator import scan_steps
 from graftsim.model import Builder, Model, State
 from graftsim.model.catalogue import with_leaf
 from graftsim.model.joints import JOINT_TYPES, JointType
+from graftsim.model.model import Medium
 from graftsim.taps import CATALOGUE
 
 # Tests compile many programs and run each briefly: quick compilation is worth more than fast code.
@@ -273,6 +274,7 @@ def everything(chains: bool = True) -> tuple[Model, State, jax.Array]:
         for name, value in LOADED.items():
             model = with_leaf(model, f"joint.{name}", jnp.full(model.nv, value))
         model = eqx.tree_at(lambda m: m.joint, model, replace(model.joint, load_dependent=True))
+        model = _in_a_medium(model)
     model = with_servos(model, np.random.default_rng(13), chains)
     servos = np.array([3.0, -3.0, 0.5, 0.5, 0.5])[np.arange(model.nv) % 5]
     # pid, wound, motor, weak, hobby, full, fed; fed's velocity, torque, kp.
@@ -281,6 +283,22 @@ def everything(chains: bool = True) -> tuple[Model, State, jax.Array]:
     u = np.concatenate([servos, further])
     act = np.concatenate([np.linspace(-0.3, 0.3, sum(model.actuator.lagged)), held])
     return model, State(q=jnp.asarray(q), qd=jnp.asarray(qd), act=jnp.asarray(act)), jnp.asarray(u)
+
+
+def _in_a_medium(model: Model) -> Model:
+    """A box in a fluid and a lift on each of two links."""
+    last = model.tree.nl - 1
+    medium = Medium(
+        link=(0, last),
+        drags=True,
+        lifts=True,
+        position=jnp.array([[0.1, 0.2, -0.1], [0.0, 0.3, 0.1]]),
+        rotation=jnp.array([[0.8, 0.6, 0.0, 0.0], [0.8, 0.0, 0.36, 0.48]]),
+        box=jnp.array([[0.3, 0.4, 0.5], [0.2, 0.5, 0.4]]),
+        lift=jnp.array([0.4, 0.2]),
+    )
+    world = replace(model.world, density=jnp.array([2.0]), viscosity=jnp.array([0.5]))
+    return replace(model, medium=medium, world=world)
 
 
 def depth_first(model: Model) -> tuple[list[int], np.ndarray, np.ndarray]:

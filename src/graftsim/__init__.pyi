@@ -7,6 +7,7 @@ from .check import (
     Finding as Finding,
     Level as Level,
     check as check,
+    check_robot as check_robot,
 )
 from .compilation import (
     cache_compilations as cache_compilations,

@@ -62,10 +62,6 @@ def test_missing_file(tmp_path):
 def test_files_of_another_kind(tmp_path):
     """Each says what it is and what to do."""
     refused(put(tmp_path, " \n"), "the file is empty")
-    refused(put(tmp_path, URDF, "r.xacro"), "xacro r.xacro > robot.urdf")
-    macro = URDF.replace("<link", '<xacro:macro name="leg"/><link', 1)
-    macro = macro.replace("<robot", '<robot xmlns:xacro="http://ros.org/wiki/xacro"')
-    refused(put(tmp_path, macro), ":1:", "xacro")
     refused(put(tmp_path, "<sdf/>"), ":1:", "SDF", "Convert")
     refused(put(tmp_path, "<html/>"), "<html>", "neither")
     refused(put(tmp_path, "t,q\n0,1\n", "log.csv"), "read_recording")

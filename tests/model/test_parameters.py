@@ -115,7 +115,17 @@ def test_catalogue_lists_exactly_the_leaves():
     """Each leaf of a model has a row in the table, apart from the vertices of meshes."""
     model = zoo.quadruped()
     names = set()
-    for family in ("link", "joint", "tendon", "actuator", "geom", "pair", "frame", "world"):
+    for family in (
+        "link",
+        "joint",
+        "tendon",
+        "actuator",
+        "geom",
+        "pair",
+        "frame",
+        "medium",
+        "world",
+    ):
         part = getattr(model, family)
         fields = type(part).__dataclass_fields__
         names |= {f"{family}.{k}" for k, f in fields.items() if not f.metadata.get("static")}

@@ -4,5 +4,17 @@ from graftsim.check.check import Check
 from graftsim.check.checks import CHECKS, check, not_made
 from graftsim.check.finding import Finding, Group, Level, grouped
 from graftsim.check.robot import Robot
+from graftsim.check.robot_numbers import check_robot
 
-__all__ = ["CHECKS", "Check", "Finding", "Group", "Level", "Robot", "check", "grouped", "not_made"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Finding",
+    "Group",
+    "Level",
+    "Robot",
+    "check",
+    "check_robot",
+    "grouped",
+    "not_made",
+]

@@ -10,7 +10,7 @@ import numpy as np
 from graftsim.cli import inputs, setup
 from graftsim.cli.excite_options import ExciteOptions
 from graftsim.cli.options import TouchOptions, assignments, number
-from graftsim.cli.robot import load_for
+from graftsim.cli.robot import load_for, say
 from graftsim.cli.small_files import read_small
 from graftsim.cli.tables import table_of, terminal
 from graftsim.compilation import cache_compilations
@@ -32,7 +32,9 @@ def run(options: ExciteOptions) -> int:
     check_file(options.out)
     simulation = options.simulation
     values = assignments(simulation.start, "--start")
-    model = setup.set_values(load_for(options.robot, simulation, TouchOptions(), values), values)
+    model = load_for(options.robot, simulation, TouchOptions(), values)
+    say(model, console)
+    model = setup.set_values(model, values)
     dt = simulation.dt or DT
     setup.steps_of(options.seconds, dt)
     simulator = Simulator(

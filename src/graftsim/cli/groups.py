@@ -10,6 +10,7 @@ import tyro
 from graftsim.cli.options import (
     Base,
     Count,
+    FileOptions,
     Flag,
     Holdout,
     IntegratorName,
@@ -82,6 +83,7 @@ class SimulationOptions(msgspec.Struct, frozen=True, kw_only=True):
     actuators: Literal["file", "torque"] = "file"
     """torque: put a torque on every hinge and slide in place of the file's actuators, for logs of
     measured torques."""
+    file: FileOptions = FileOptions()
 
 
 class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from graftsim.cli import setup
 from graftsim.cli.groups import DataOptions, SimulationOptions
 from graftsim.cli.logs import Reading, read_logs
 from graftsim.cli.options import TouchOptions, assignments, number
-from graftsim.cli.robot import load_for
+from graftsim.cli.robot import load_for, say
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.model.model import Model
@@ -56,6 +56,7 @@ def read(
     model = setup.set_values(model, start)
     columns = setup.columns_from(data.columns, tables.get("columns"))
     console.print(f"{model}", soft_wrap=True)
+    say(model, console, held=touch.contact != "none")
     how = Reading(data, corrections_from(data), "note" if checked else "warn")
     recordings = read_logs(logs, columns, how, model, console)
     heldout: list[Recording] = []

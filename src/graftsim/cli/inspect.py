@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graftsim.check import Finding, Level, check_robot
 from graftsim.cli.description import print_description
 from graftsim.cli.options import InspectOptions
 from graftsim.cli.robot import load_model
 from graftsim.cli.tables import table_of, terminal
+from graftsim.errors import FileError
+from graftsim.io.robot.by_name import resolved
+from graftsim.io.robot.xml_lines import parse
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, row_unit
 from graftsim.model.describe import describe_dict
 from graftsim.model.model import Model
-from graftsim.selectors import row_name
+from graftsim.selectors import row_name, unquoted
 from graftsim.strategies import CONTACT_LAWS, find
 
 if TYPE_CHECKING:
@@ -24,12 +29,21 @@ if TYPE_CHECKING:
 
 def run(options: InspectOptions) -> int:
     """Print what is in a robot file."""
-    model = load_model(options.robot, options.base, options.repair_inertia, options.touch)
+    model = load_model(
+        options.robot, options.base, options.repair_inertia, options.touch, file=options.file
+    )
+    findings = _placed(check_robot(model), options.robot)
+    code = 1 if any(f.level == Level.ERROR for f in findings) else 0
     if options.json:
-        print(json.dumps(_facts(_simulator(model, options)), indent=2))
-        return 0
+        facts = _facts(_simulator(model, options))
+        print(json.dumps(facts | {"findings": [f.as_json() for f in findings]}, indent=2))
+        return code
     console = terminal()
     print_description(model, console)
+    if findings:
+        head = ("level", "number", "what looks wrong, and what mends it")
+        rows = [(f.level, f.channel, f"{f.what}\n{f.remedy}") for f in findings]
+        console.print(table_of("Findings", head, rows))
     if options.variables:
         rows = [
             (name, str(shape), info.unit, info.meaning)
@@ -40,7 +54,33 @@ def run(options: InspectOptions) -> int:
     if options.parameters:
         title = "Parameters that can be fitted"
         console.print(table_of(title, ("selector", "value", "unit", "meaning"), _parameters(model)))
-    return 0
+    return code
+
+
+def _placed(findings: Sequence[Finding], path: str) -> list[Finding]:
+    """Findings with the line of the link or joint that they are about."""
+    lines = _lines(path)
+    placed = []
+    for f in findings:
+        label = f.channel.partition("[")[2].rstrip("]")
+        line = lines.get(unquoted(label))
+        placed.append(replace(f, what=f"line {line}: {f.what}") if line else f)
+    return placed
+
+
+def _lines(path: str) -> dict[str, int]:
+    """Line of each named link, body and joint of a file; none where it cannot be said."""
+    try:
+        waiting = [parse(resolved(path))]
+    except FileError:
+        return {}
+    found: dict[str, int] = {}
+    while waiting:
+        element = waiting.pop()
+        waiting.extend(element.children)
+        if element.tag in ("link", "joint", "body", "freejoint"):
+            found.setdefault(element.attributes.get("name", ""), element.line)
+    return found
 
 
 def _simulator(model: Model, options: InspectOptions) -> Simulator:

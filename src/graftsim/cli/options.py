@@ -60,6 +60,16 @@ class TouchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether links of one robot touch each other; auto: as an MJCF file says, not in a URDF."""
 
 
+class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options on how a robot file is read."""
+
+    package_dir: Annotated[Strings, shown("FOLDER...")] = ()
+    """Where package:// meshes and $(find ...) of a URDF are: packages, or folders of packages."""
+    without: Annotated[Strings, shown("KIND...")] = ()
+    """Leave out what has no counterpart here, instead of refusing the file: tendons, actuators,
+    equality, meshes, ... (the error of a file names the word)."""
+
+
 class InspectOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Print what is in a robot file: tree, masses, joints, actuators, what was skipped and why.
 
@@ -78,6 +88,7 @@ class InspectOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Also list the parameters that can be fitted, with their values."""
     json: Flag = False
     """Print JSON instead of tables."""
+    file: FileOptions = FileOptions()
     touch: TouchOptions = TouchOptions()
 
 
@@ -102,7 +113,10 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     integrator: IntegratorName = "semi_implicit_euler"
     """rk4 is the most exact for smooth systems; implicit_damping stands any friction."""
     q: Annotated[Strings, shown("JOINT=VALUE...")] = ()
-    """Initial positions (rad, m), 'elbow=0.5'; names with , = [ ] in quotes; default: zero."""
+    """Initial positions (rad, m), 'elbow=0.5'; names with , = [ ] in quotes; default: as the file
+    draws the robot."""
+    key: Annotated[str | None, shown("NAME")] = None
+    """Start from this key frame of an MJCF file, and hold its commands if there are no others."""
     qd: Annotated[Strings, shown("JOINT=VALUE...")] = ()
     """Initial velocities (rad/s, m/s), 'elbow=0.1'; default: at rest."""
     set: Annotated[Strings, shown("SELECTOR=VALUE...")] = ()
@@ -118,6 +132,9 @@ class SimulateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Seed of the noise."""
     base: Base = "auto"
     """Of a URDF: whether its root is fixed to the world or floats."""
+    repair_inertia: Flag = False
+    """Mend impossible inertias of a URDF instead of refusing the file."""
+    file: FileOptions = FileOptions()
     touch: TouchOptions = TouchOptions()
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from graftsim.cli import setup
 from graftsim.cli.options import SimulateOptions, assignments, number
-from graftsim.cli.robot import load_model
+from graftsim.cli.robot import load_model, say
 from graftsim.cli.tables import print_recordings, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.contact import ContactLaw, overlaps
@@ -36,9 +36,10 @@ def run(options: SimulateOptions) -> int:
         check_file(options.view)
         require("The 3-D replay", "viser")
     values = assignments(options.set, "--set")
-    model = setup.set_values(
-        load_model(options.robot, options.base, False, options.touch, values), values
+    model = load_model(
+        options.robot, options.base, options.repair_inertia, options.touch, values, options.file
     )
+    model = setup.set_values(model, values)
     if not options.dt > 0:
         raise ProblemError(f"--dt must be positive, got {options.dt} s.")
     steps = setup.steps_of(options.seconds, options.dt)
@@ -54,10 +55,11 @@ def run(options: SimulateOptions) -> int:
     q, qd = _numbers(options.q, "--q"), _numbers(options.qd, "--qd")
     # Joints on loops that were given stay, the others are found.
     keep = [x for x in q if x in model.tree.dofs]
-    state = simulator.assemble(simulator.initial_state(q, qd), keep)
+    state = simulator.assemble(simulator.initial_state(q, qd, key=options.key), keep)
     if law is not None and (inside := overlaps(model, state.q)):
         said.print(_starts_inside(inside, law), soft_wrap=True)
-    controls = _controls(model, options.controls, options.dt, steps)
+    controls = _controls(model, options, steps)
+    say(model, said, held=law is not None)
     trajectory = simulator.rollout(state, controls, record=options.record)
     _finite(trajectory)
     recording = _recording(simulator, trajectory, controls, options.noise, options.seed)
@@ -83,11 +85,12 @@ def _numbers(items: tuple[str, ...], flag: str) -> dict[str, float]:
     return {k: number(v, f"{flag} {k}") for k, v in assignments(items, flag).items()}
 
 
-def _controls(model: Model, path: str | None, dt: float, steps: int) -> Float[Array, "t nu"]:
-    """Commands of a log from its start, or none."""
-    dtype = model.link.mass.dtype
+def _controls(model: Model, options: SimulateOptions, steps: int) -> Float[Array, "t nu"]:
+    """Commands of a log from its start, those of the key frame, or none."""
+    dtype, path, dt = model.link.mass.dtype, options.controls, options.dt
     if path is None:
-        return jnp.zeros((steps, model.nu), dtype)
+        held = model.starts.key(options.key).u if options.key is not None else ()
+        return jnp.zeros((steps, model.nu), dtype) + jnp.asarray(held or 0.0, dtype)
     window = cut(
         model,
         make_sensors(model, ()),

@@ -14,6 +14,7 @@ from graftsim.dynamics.constraints import Constrained, Inertia, Pose, rows_of
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import world_transforms
 from graftsim.dynamics.mechanism import Mechanism
+from graftsim.dynamics.medium import medium_forces
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
 from graftsim.dynamics.passive import displacements, resistance, with_friction
 from graftsim.dynamics.rnea import newton_euler
@@ -75,6 +76,9 @@ def acceleration(
 
     def touch() -> Float[Array, "nl 6"]:
         f = None if contact is None or X_0 is None else contact.forces(m, X_0, v, scope)
+        if model.medium.link:
+            around = medium_forces(m, motion, X_0, v)
+            f = around if f is None else f + around
         return scope.tap("link.force", jnp.zeros((m.tree.nl, 6), q.dtype) if f is None else f)
 
     load = None

@@ -94,7 +94,8 @@ class Simulator(eqx.Module):
         grafts: Grafts | None = None,
         back: int | None = None,
     ) -> None:
-        """Raises ModelError: dt or substeps not positive, impulses within Runge-Kutta stages.
+        """Raises ModelError: dt or substeps not positive, impulses within Runge-Kutta stages,
+        contact of a model of which shapes could not be read.
 
         `back` is computed from the model and dt; it is read only where dt is traced.
         """
@@ -106,6 +107,8 @@ class Simulator(eqx.Module):
         self.dt = jnp.asarray(dt, model.link.mass.dtype)
         self.integrator = SemiImplicitEuler() if integrator is None else integrator
         self.substeps = substeps
+        if contact is not None and model.absent:
+            raise ModelError(_absent(model))
         if contact is not None and not model.pair.names:
             warnings.warn(
                 f"Model '{model.name}' has no two shapes that may touch: contact has nothing to "
@@ -136,16 +139,22 @@ class Simulator(eqx.Module):
         self,
         q: Mapping[str, Any] | Any | None = None,
         qd: Mapping[str, Any] | Any | None = None,
+        *,
+        key: str | None = None,
     ) -> State:
-        """State at rest in the zero position, or with the given coordinates.
+        """State at rest in the position that the file draws, or with the given coordinates.
 
         `q` and `qd` are arrays [nq], [nv], or mappings from labels (a joint's name, `root.z`) to
-        numbers. Raises ModelError for an unknown label or a wrong length.
+        numbers. `key`: start from a key frame of the file instead (`model.keys`). Raises ModelError
+        for an unknown label or key, or a wrong length.
         """
-        tree, dtype = self.model.tree, self.model.link.mass.dtype
+        tree, dtype, starts = self.model.tree, self.model.link.mass.dtype, self.model.starts
+        start, speed = np.array(starts.drawn or tree.neutral), np.zeros(tree.nv)
+        if key is not None:
+            start, speed = np.array(starts.key(key).q), np.array(starts.key(key).qd)
         return State(
-            q=_coordinates(q, tree.neutral, tree.coordinates, dtype, "q"),
-            qd=_coordinates(qd, np.zeros(tree.nv), tree.dofs, dtype, "qd"),
+            q=_coordinates(q, start, tree.coordinates, dtype, "q"),
+            qd=_coordinates(qd, speed, tree.dofs, dtype, "qd"),
             act=jnp.zeros(self.model.actuator.na, dtype),
             memory=() if self.grafts is None else self.grafts.memory(),
             impulse=() if self.contact is None else self.contact.rest(self.model),
@@ -281,6 +290,15 @@ class Simulator(eqx.Module):
         """h seconds on."""
         state = self.integrator.advance(m, state, u, h, scope, self.contact)
         return closed(m, state) if m.model.closed else state
+
+
+def _absent(model: Model) -> str:
+    more = f" and {len(model.absent) - 1} more like it" if len(model.absent) > 1 else ""
+    return (
+        f"Model '{model.name}': contact would be computed without {model.absent[0]}{more}. Give "
+        "the files (--package-dir, package_dirs=[...]), or go on without these shapes: --without "
+        "meshes, without=['meshes']."
+    )
 
 
 def _mixed(shares: Any, held: Any) -> tuple[Any, Any]:

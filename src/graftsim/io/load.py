@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graftsim.errors import FileError
+from graftsim.errors import FileError, suggest
 from graftsim.io.formats import ROBOT_FORMATS
 from graftsim.io.logs.formats import LOG_FORMATS
-from graftsim.io.robot.format import Base, ReadOptions, RobotFormat
+from graftsim.io.robot.by_name import resolved
+from graftsim.io.robot.format import WITHOUT, Base, ReadOptions, RobotFormat
+from graftsim.io.robot.xacro_files import expanded, is_xacro
 from graftsim.io.robot.xml_lines import parse
 from graftsim.model.model import Model
 
@@ -23,7 +25,6 @@ _MESH = "this is a mesh; a robot is a file in {formats}."
 _USD = "USD is not read. Export the robot as {formats}."
 _LOG = "this is a recording by its name; read it with graftsim.read_recording."
 _SUFFIXES = {
-    ".xacro": "xacro makes URDF from macros. Expand the file first: xacro {name} > robot.urdf",
     ".sdf": "SDF is not read. Convert it to {formats}.",
     ".usd": _USD,
     ".usda": _USD,
@@ -41,23 +42,27 @@ def load(
     ground: float | None = None,
     self_collision: bool | None = None,
     armature: Mapping[str, float] | None = None,
+    without: Sequence[str] | None = None,
     dtype: Any = None,
     formats: Sequence[RobotFormat] = ROBOT_FORMATS,
 ) -> Model:
     """Read a robot file, URDF (`<robot>`) or MJCF (`<mujoco>`).
 
+    path: a file, or "robot_descriptions:NAME", a robot that the package of that name has fetched.
     base: of a URDF: how the root link meets the world. A root named "world" without mass is the
         world itself. Otherwise "auto" (default) lets a root link with mass float (free joint
         'root') and fixes another; "fixed" and "free" say it.
     repair_inertia: of a URDF: replace impossible inertias and missing masses; else refuse them.
-    package_dirs: of a URDF: folders in which `package://` meshes are looked for, besides those
-        above the file.
+    package_dirs: of a URDF: folders in which `package://` meshes are looked for, before those
+        above the file and those of ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
     ground: height (m) of a horizontal plane "ground" that all shapes may touch.
     self_collision: whether shapes of links that are not parent and child may touch each other. By
         default not in a URDF, and as an MJCF file's masks say; False keeps those apart as well.
     armature: by degree of freedom or pattern (kg m^2, kg): put in before the model is checked, so
         that a link without inertia about its axis, which any torque would turn infinitely fast, is
         one with a rotor.
+    without: kinds of things to leave out where they have no counterpart, instead of refusing the
+        file: "tendons", "actuators", "meshes" and their like; an error names the word.
     dtype: float type of the model; default: JAX's present one.
     formats: what is read; a user's own format is a `RobotFormat` put beside `ROBOT_FORMATS`.
 
@@ -67,16 +72,21 @@ def load(
     kind of file, an option that does not apply to the format, and what the format or a `Model`
     cannot represent; PrecisionError: float64 asked for while JAX has it switched off.
     """
-    path = Path(path)
+    path = resolved(path)
     names = " or ".join(f.name for f in formats)
     own = {f.suffix for f in formats}
     hint = _SUFFIXES.get(path.suffix.lower())
     if hint is not None and path.suffix.lower() not in own and path.is_file():
         raise FileError(f"{path}: {hint.format(name=path.name, formats=names)}")
     root = parse(path)
+    if root.tag == "robot" and is_xacro(root):
+        root = expanded(path, package_dirs or ())
     options = ReadOptions(
-        base, repair_inertia, package_dirs, ground, self_collision, armature, dtype
+        base, repair_inertia, package_dirs, ground, self_collision, armature, without, dtype
     )
+    unknown = [word for word in without or () if word not in WITHOUT]
+    if unknown:
+        raise FileError(f"{path}: without '{unknown[0]}': {suggest(unknown[0], WITHOUT)}")
     for form in formats:
         if form.root == root.tag:
             _check(path, form, options)

@@ -37,6 +37,7 @@ from graftsim.model.numbers import (
 )
 from graftsim.model.shape_type import ShapeType
 from graftsim.model.shapes import SHAPE_TYPES, shape_type
+from graftsim.model.starts import Starts
 from graftsim.precision import resolve_dtype
 
 
@@ -46,7 +47,13 @@ class Builder:
 
     name: str = "mechanism"
     gravity: Vector = (0.0, 0.0, -9.81)
+    density: float = 0.0
+    viscosity: float = 0.0
     notes: list[str] = field(default_factory=list)
+    caveats: list[str] = field(default_factory=list)
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+    starts: Starts = field(default_factory=Starts)
     _declared: Declared = field(default_factory=Declared)
 
     def link(
@@ -80,7 +87,7 @@ class Builder:
             )
         kind = _joint_type(joint, name)
         joint_name = joint_name or name
-        if joint_name in {x.joint_name for x in links.values()}:
+        if joint_name in self._declared.joint_names:
             raise ModelError(f"Joint '{joint_name}' is declared twice.")
         where = f"link '{name}'"
         place = {
@@ -88,6 +95,7 @@ class Builder:
             "rotation": checks.unit(rotation, 4, f"{where}: rotation"),
             "axis": checks.unit(axis, 3, f"{where}: axis"),
         }
+        self._declared.joint_names.add(joint_name)
         links[name] = Link(parent, kind, joint_name, place | link_numbers(kind, where, numbers))
         return self
 
@@ -107,6 +115,34 @@ class Builder:
             "position": checks.vector(position, 3, f"frame '{name}': position"),
             "rotation": checks.unit(rotation, 4, f"frame '{name}': rotation"),
         }
+        return self
+
+    def surround(
+        self,
+        link: str,
+        position: Vector = (0.0, 0.0, 0.0),
+        rotation: Vector = (1.0, 0.0, 0.0, 0.0),
+        *,
+        box: Vector = (0.0, 0.0, 0.0),
+        lift: float = 0.0,
+    ) -> Builder:
+        """Let a medium act on a link: on a box of these sides (m), as a lift of so many kg, or both.
+
+        The box feels `density` (kg/m^3) and `viscosity` (Pa s) of the builder; lift counters
+        gravity.
+        """
+        where = f"medium on link '{link}'"
+        if link not in self._declared.links:
+            raise ModelError(f"{where}: no such link. {suggest(link, self._declared.links)}")
+        self._declared.medium.append(
+            {
+                "link": link,
+                "position": checks.vector(position, 3, f"{where}: position"),
+                "rotation": checks.unit(rotation, 4, f"{where}: rotation"),
+                "box": checks.vector(box, 3, f"{where}: box"),
+                "lift": checks.vector([lift], 1, f"{where}: lift")[0],
+            }
+        )
         return self
 
     def geom(
@@ -344,6 +380,10 @@ class Builder:
             name=self.name,
             tree=frozen.tree,
             notes=(*self.notes, *skipped),
+            caveats=tuple(self.caveats),
+            faults=tuple(self.faults),
+            absent=tuple(self.absent),
+            starts=self.starts,
             link=frozen.links(),
             joint=frozen.joints(),
             tendon=frozen.tendons(),
@@ -353,7 +393,12 @@ class Builder:
             geom=geoms,
             pair=pairs,
             frame=frozen.frames(),
-            world=World(gravity=jnp.asarray(gravity, dtype)),
+            medium=frozen.medium(),
+            world=World(
+                gravity=jnp.asarray(gravity, dtype),
+                density=jnp.asarray(np.full(1, self.density), dtype),
+                viscosity=jnp.asarray(np.full(1, self.viscosity), dtype),
+            ),
         )
 
     def _new(self, name: str, known: dict[str, Any], kind: str) -> None:

@@ -98,13 +98,19 @@ PARAMETERS: dict[str, Parameter] = {
     "pair.cfm": Parameter("pair", "1/kg", "compliance of the impulse models"),
     "frame.position": Parameter("frame", "m", "position of the frame in its link"),
     "frame.rotation": Parameter("frame", "1", "orientation of the frame in its link (w x y z)"),
+    "medium.position": Parameter("medium", "m", "where a medium acts, in the link"),
+    "medium.rotation": Parameter("medium", "1", "orientation of the box in its link (w x y z)"),
+    "medium.box": Parameter("medium", "m", "sides of the box that stands for the link in a fluid"),
+    "medium.lift": Parameter("medium", "kg", "mass that a medium carries"),
     "world.gravity": Parameter("axis", "m/s^2", "gravity"),
+    "world.density": Parameter("fluid", "kg/m^3", "density of the fluid around"),
+    "world.viscosity": Parameter("fluid", "Pa s", "viscosity of the fluid around"),
 }
 
 
 def labels(model: Model, rows: str) -> tuple[str, ...]:
     """Names along an axis kind: link, joint, dof, coordinate, tendon, entry, loop, coupling,
-    closure (rows of both), actuator, control, geom, pair, contact, frame or axis."""
+    closure (rows of both), actuator, control, geom, pair, contact, frame, medium, fluid or axis."""
     t: Tree = model.tree
     tendon = model.tendon
     return {
@@ -124,6 +130,8 @@ def labels(model: Model, rows: str) -> tuple[str, ...]:
         "pair": model.pair.names,
         "contact": contact_labels(model),
         "axis": VECTOR,
+        "medium": tuple(t.links[i] for i in model.medium.link),
+        "fluid": ("fluid",),
     }[rows]
 
 

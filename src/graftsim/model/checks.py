@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ TRIANGLE_TOLERANCE = 1e-5
 def vector(value: Any, n: int, what: str) -> np.ndarray:
     """`value` as n finite floats."""
     array = np.asarray(value, float)
-    if array.shape != (n,) or not np.all(np.isfinite(array)):
+    if array.shape != (n,) or not all(map(math.isfinite, array.tolist())):
         raise ModelError(f"{what} must be {n} finite numbers, got {value!r}.")
     return array
 
@@ -25,7 +26,7 @@ def vector(value: Any, n: int, what: str) -> np.ndarray:
 def unit(value: Any, n: int, what: str) -> np.ndarray:
     """`value` as a unit vector or quaternion: normalised, refused when zero."""
     array = vector(value, n, what)
-    length = np.linalg.norm(array)
+    length = math.sqrt(float(array @ array))
     if length < 1e-12:
         raise ModelError(f"{what} is zero: {value!r}.")
     return array / length
@@ -57,6 +58,8 @@ def body(mass: float, six: np.ndarray, where: str) -> None:
     """Refuse a negative mass and a rotational inertia that no distribution of mass has."""
     if not 0 <= mass < np.inf:
         raise ModelError(f"{where}: mass {mass} kg; it must be zero or positive, and finite.")
+    if not np.any(six):
+        return
     xx, yy, zz, xy, xz, yz = six
     principal = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     scale = max(float(np.abs(principal).max()), 1e-300)

@@ -12,7 +12,7 @@ import numpy as np
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks, pairs as touching
 from graftsim.model.joint_type import JointType
-from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Pairs, Tendons
+from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Medium, Pairs, Tendons
 from graftsim.model.numbers import LOAD_DEPENDENT
 from graftsim.model.tree import Tree
 from graftsim.selectors import Selector
@@ -35,6 +35,7 @@ class Declared:
     """Parts by name, surfaces of pairs, links kept apart."""
 
     links: dict[str, Link] = field(default_factory=dict)
+    joint_names: set[str] = field(default_factory=set)
     frames: dict[str, dict] = field(default_factory=dict)
     geoms: dict[str, dict] = field(default_factory=dict)
     tendons: dict[str, dict] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class Declared:
     excluded: list[tuple[str, str]] = field(default_factory=list)
     loops: dict[str, dict] = field(default_factory=dict)
     couplings: dict[str, dict] = field(default_factory=dict)
+    medium: list[dict] = field(default_factory=list)
 
     @property
     def index(self) -> dict[str, int]:
@@ -114,6 +116,19 @@ class Frozen:
     def frames(self) -> Frames:
         """Frames."""
         return Frames(**self._placed(self.declared.frames, "Frame"))
+
+    def medium(self) -> Medium:
+        """What a medium acts on."""
+        items, index = self.declared.medium, self.declared.index
+        return Medium(
+            link=tuple(index[x["link"]] for x in items),
+            drags=any(np.any(x["box"]) for x in items),
+            lifts=any(x["lift"] for x in items),
+            position=self._column([x["position"] for x in items], len(items), 3),
+            rotation=self._column([x["rotation"] for x in items], len(items), 4),
+            box=self._column([x["box"] for x in items], len(items), 3),
+            lift=self._column([x["lift"] for x in items], len(items)),
+        )
 
     def tendons(self) -> Tendons:
         """Tendons over degrees of freedom."""

@@ -6,16 +6,19 @@ traced arithmetic on the model's leaves: gradients reach the masses of merged li
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.model.loops import Loops
-from graftsim.model.model import Frames, Geoms, Joints, Links, Model
+from graftsim.model.model import Frames, Geoms, Joints, Links, Medium, Model
 from graftsim.model.tree import Tree
 from graftsim.spatial import inertia, rotation
 from graftsim.spatial.transform import Transform, rotate
 
+_MEDIUM = ("position", "rotation", "box", "lift")
 _DOF_FIELDS = set(Joints.__dataclass_fields__) - {"origin", "rotation", "axis"}
 
 
@@ -82,7 +85,12 @@ def fuse(model: Model) -> Model:
         geom=_geoms(model, place),
         pair=model.pair,
         frame=_frames(model, place),
+        medium=_medium(model, place),
         world=model.world,
+        caveats=model.caveats,
+        faults=model.faults,
+        absent=model.absent,
+        starts=model.starts,
     )
 
 
@@ -133,6 +141,27 @@ def _frames(model: Model, place: dict[int, _Place]) -> Frames:
         link=link + tuple(place[i].link for i in fixed),
         position=jnp.concatenate([position, p_fixed]),
         rotation=jnp.concatenate([quat, quat_fixed]),
+    )
+
+
+def _medium(model: Model, place: dict[int, _Place]) -> Medium:
+    """On carriers; what is fixed to the world feels nothing that moves it."""
+    x = model.medium
+    own = np.array([k for k, link in enumerate(x.link) if place[link].link >= 0], int)
+    if not len(own):
+        return replace(
+            x, link=(), drags=False, lifts=False, **{k: getattr(x, k)[:0] for k in _MEDIUM}
+        )
+    at = [place[x.link[k]] for k in own]
+    p, quat = _poses(at)
+    return Medium(
+        link=tuple(k.link for k in at),
+        drags=x.drags,
+        lifts=x.lifts,
+        position=p + rotate(rotation.matrix(quat), x.position[own]),
+        rotation=rotation.multiply(quat, x.rotation[own]),
+        box=x.box[own],
+        lift=x.lift[own],
     )
 
 

@@ -6,6 +6,7 @@ A leaf is addressed by the project's one vocabulary, `family.quantity[selector]`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +15,7 @@ from jaxtyping import Array, Float
 from graftsim.model.drive_type import DriveType
 from graftsim.model.loops import Couplings, Loops
 from graftsim.model.shape_type import ShapeType
+from graftsim.model.starts import Key, Starts
 from graftsim.model.tree import Tree
 
 
@@ -184,14 +186,37 @@ class Frames(eqx.Module):
     rotation: Float[Array, "nf 4"]
 
 
+class Medium(eqx.Module):
+    """Boxes and lifts through which a medium acts on links (`dynamics.medium`).
+
+    position (m), rotation (w x y z), of the box in its link; box: its sides (m); lift: mass that is
+    carried there (kg). drags, lifts: whether there is any of either.
+    """
+
+    link: tuple[int, ...] = eqx.field(static=True)
+    drags: bool = eqx.field(static=True)
+    lifts: bool = eqx.field(static=True)
+    position: Float[Array, "nb 3"]
+    rotation: Float[Array, "nb 4"]
+    box: Float[Array, "nb 3"]
+    lift: Float[Array, " nb"]
+
+
 class World(eqx.Module):
-    """What surrounds the mechanism."""
+    """What surrounds the mechanism: gravity (m/s^2), density (kg/m^3) and viscosity (Pa s)."""
 
     gravity: Float[Array, " 3"]
+    density: Float[Array, " 1"]
+    viscosity: Float[Array, " 1"]
 
 
 class Model(eqx.Module):
-    """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`."""
+    """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`.
+
+    caveats: those of `notes` that say what moves otherwise than the file says.
+    faults: level and sentence of what the reader found wrong. absent: shapes that its file has and that could not be read, one sentence each: contact is
+    refused with them. starts: the pose that its file draws, and its named states.
+    """
 
     name: str = eqx.field(static=True)
     tree: Tree = eqx.field(static=True)
@@ -205,7 +230,17 @@ class Model(eqx.Module):
     geom: Geoms
     pair: Pairs
     frame: Frames
+    medium: Medium
     world: World
+    caveats: tuple[str, ...] = eqx.field(static=True, default=())
+    faults: tuple[tuple[str, str], ...] = eqx.field(static=True, default=())
+    absent: tuple[str, ...] = eqx.field(static=True, default=())
+    starts: Starts = eqx.field(static=True, default_factory=Starts)
+
+    @property
+    def keys(self) -> Mapping[str, Key]:
+        """Named states of the file (key frames)."""
+        return self.starts.keys
 
     @property
     def nq(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypedDict
 
 import numpy as np
@@ -148,20 +149,29 @@ ACTUATOR = {
 _POSITIVE = ("integral_limit", "resistance", "duty_limit", "stall_force", "no_load_speed")
 
 
+@lru_cache
+def _defaults(nv: int) -> dict[str, np.ndarray]:
+    """Numbers of nv degrees of freedom of which nothing is said."""
+    return {name: np.full(nv, default) for name, default in _PER_DOF.items()}
+
+
 def link_numbers(kind: JointType, where: str, given: LinkNumbers) -> dict[str, Any]:
     """All numbers of a link, as arrays of their shapes; raises ModelError for an impossible one."""
     _check_names(where, given, LinkNumbers.__annotations__)
     rest = given.get("rest")
     numbers: dict[str, Any] = {
         "mass": float(given.get("mass", 0.0)),
-        "com": checks.vector(given.get("com", (0.0, 0.0, 0.0)), 3, f"{where}: com"),
-        "inertia": checks.inertia(given.get("inertia", 0.0), f"{where}: inertia"),
+        "com": checks.vector(given["com"], 3, f"{where}: com") if "com" in given else np.zeros(3),
+        "inertia": checks.inertia(given["inertia"], f"{where}: inertia")
+        if "inertia" in given
+        else np.zeros(6),
         "rest": np.array(kind.neutral)
         if rest is None
         else checks.vector(np.atleast_1d(rest), kind.nq, f"{where}: rest"),
     }
-    for name, default in _PER_DOF.items():
-        numbers[name] = checks.per_dof(given.get(name, default), kind.nv, f"{where}: {name}")
+    numbers |= _defaults(kind.nv)
+    for name in given.keys() & _PER_DOF.keys():
+        numbers[name] = checks.per_dof(given[name], kind.nv, f"{where}: {name}")
     checks.body(numbers["mass"], numbers["inertia"], where)
     return numbers
 

@@ -91,13 +91,13 @@ def test_written_and_read_back(tmp_path, name):
 
 
 REFUSED = {
-    '<pid joint="a" kp="1" slewmax="3"/>': "actuator 'actuator0' has gainprm",
-    '<pid joint="a" kv="1" input="vel"/>': "no drive",
-    '<dcmotor joint="a" resistance="2" motorconst="0.3" inductance="0.1 0"/>': "no drive",
-    '<dcmotor joint="a" resistance="2" motorconst="0.3" cogging="0.1 6 0"/>': "no drive",
-    '<dcmotor joint="a" resistance="2" motorconst="0.3" lugre="1 2 3 4 5"/>': "no drive",
+    '<pid joint="a" kp="1" slewmax="3"/>': "actuator 'actuator0': its law",
+    '<pid joint="a" kv="1" input="vel"/>': "its law .gainprm",
+    '<dcmotor joint="a" resistance="2" motorconst="0.3" inductance="0.1 0"/>': "its law .gainprm",
+    '<dcmotor joint="a" resistance="2" motorconst="0.3" cogging="0.1 6 0"/>': "its law .gainprm",
+    '<dcmotor joint="a" resistance="2" motorconst="0.3" lugre="1 2 3 4 5"/>': "its law .gainprm",
     '<dcmotor joint="a" resistance="2" motorconst="0.3" input="pos" controller="1 0 0 0 0 9"/>':
-        "no drive",
+        "its law .gainprm",
     '<position joint="a" kp="4" delay="0.01" nsample="5" interp="linear"/>': "interpolation",
 }  # fmt: skip
 

@@ -46,16 +46,15 @@ def test_F1_massless_links_that_may_be(tmp_path):
 
 
 def test_F1_massless_link_that_carries_a_moving_one(tmp_path):
-    """Refused too; with the repair it stays massless, which the dynamics can do."""
+    """It stays massless, which the dynamics can do, with a note."""
     path = write(
         tmp_path,
         *(link("world", ""), joint("x", "world", "slider", "prismatic"), link("slider", "")),
         *(joint("j", "slider", "arm"), link("arm")),
     )
-    refused(path, ":4:", "link 'slider'", "joint 'x'")
-    model = load(path, repair_inertia=True)
+    model = load(path)
     np.testing.assert_array_equal(model.link.mass, [0, 2])
-    assert any("link 'slider'" in n and "carries mass" in n for n in model.notes)
+    assert any(n.startswith("link slider (line 4)") and "carries mass" in n for n in model.notes)
 
 
 # F2 ---------------------------------------------------------------------------------------------
@@ -197,11 +196,13 @@ def test_F6_visual_mesh_is_skipped_with_a_note(tmp_path):
 
 
 def test_F6_collision_mesh_not_found_is_refused_with_the_path(tmp_path):
-    """The message has the line, the URL and the places tried."""
+    """Where contact is asked for; the message has the line, the URL and the places tried."""
     body = f"{BODY}\n<collision>{MESH.format('package://robot/meshes/a.stl')}</collision>"
     path = write(tmp_path, link("base", body))
     tried = tmp_path / "robot" / "meshes" / "a.stl"
-    refused(path, ":3:", "package://robot/meshes/a.stl", str(tried), "package_dirs")
+    parts = (":3:", "package://robot/meshes/a.stl", str(tried), "package_dirs", "--without meshes")
+    refused(path, *parts, ground=0.0)
+    refused(path, *parts, self_collision=True)
 
 
 def test_F6_collision_mesh_becomes_its_hull(tmp_path):
@@ -349,7 +350,7 @@ def test_F8_limits_damping_friction_effort(tmp_path):
 
 
 def test_F8_limits_that_are_missing(tmp_path):
-    """Without limit: unlimited, with a note. Lower alone makes upper 0. Reversed: refused."""
+    """Without limit: unlimited, with a note. Lower alone makes upper 0. Reversed: unlimited."""
 
     def read(kind, limit):
         body = f'<axis xyz="0 1 0"/>{limit}'
@@ -363,9 +364,9 @@ def test_F8_limits_that_are_missing(tmp_path):
     assert np.isinf(model.actuator.force_upper[0])
     model = load(read("continuous", '<limit lower="-1" upper="1" effort="2" velocity="1"/>'))
     assert np.isinf(model.joint.upper[0]) and float(model.actuator.force_upper[0]) == 2
-    refused(
-        read("revolute", '<limit lower="1" upper="-1"/>'), ":3:", "'j'", "lower=1 above upper=-1"
-    )
+    model = load(read("revolute", '<limit lower="1" upper="-1"/>'))
+    assert np.isinf(model.joint.upper[0])
+    assert any(n.startswith("line 3: joint 'j' has lower=1 above upper=-1") for n in model.notes)
 
 
 def test_F8_shapes(tmp_path):

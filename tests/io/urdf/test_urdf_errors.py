@@ -53,7 +53,8 @@ def test_numbers_that_are_none(tmp_path):
     refused(with_body('\n<dynamics damping="nan"/>'), ":4:", 'damping="nan"')
     refused(with_body('\n<origin xyz="0 inf 0"/>'), "origin", "finite")
     refused(with_body('\n<dynamics damping="${d}"/>'), ":4:", "xacro robot.urdf")
-    refused(write(tmp_path, link("b", "\n<inertial/>")), ":3:", "<mass")
+    moving = (link("world", ""), joint("j", "world", "a"), link("a", "\n<inertial/>"))
+    refused(write(tmp_path, *moving), ":5:", "<mass", "--repair-inertia")
     refused(write(tmp_path, "<link/>"), ":2:", "name=")
 
 

@@ -6,6 +6,7 @@ length = gear q and velocity = gear qd.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from graftsim.errors import FileError
 from graftsim.io.mjcf.checks import UNLIMITED, disabled
 from graftsim.io.mjcf.drives import law
 from graftsim.io.mjcf.tendons import tendon_names
+from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
 from graftsim.model.joints import FREE, SPHERICAL
@@ -37,26 +39,36 @@ def on_joint(mujoco: Any, mj: Any, j: int) -> list[int]:
     ]
 
 
-def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: Notes) -> None:
-    """Add every actuator of the file; raises FileError, by name, for one of another kind."""
+def add(
+    builder: Builder, mujoco: Any, mj: Any, names: Any, options: ReadOptions, path: Path,
+    notes: Notes, absent_tendons: Collection[int],
+) -> None:  # fmt: skip
+    """Add every actuator of the file but those on absent tendons.
+
+    Raises FileError, by name, for one of another kind.
+    """
     for a, name in enumerate(names.actuators):
-        reason = _unlike_ours(mujoco, mj, a)
-        if reason:
-            raise FileError(f"{path}: actuator '{name}': {reason} is not represented. {ACCEPTED}")
-        target, gear, j = _target(mujoco, mj, names, a)
-        if target is None:
-            raise FileError(
-                f"{path}: actuator '{name}' pulls on several degrees of freedom of joint "
-                f"'{names.joints[j]}' (gear {mj.actuator_gear[a]}), or is a servo on a ball or "
-                f"free joint; neither is represented. {ACCEPTED}"
+        on_tendon = int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_TENDON)
+        if on_tendon and int(mj.actuator_trnid[a, 0]) in absent_tendons:
+            notes.group("left out with the tendon it pulls.", "actuator", name, moves=True)
+            continue
+        reason = _unlike_ours(mujoco, mj, a) or _no_target(mujoco, mj, names, a)
+        found = None if reason else law(mujoco, mj, a)
+        if found is None and not reason:
+            reason = (
+                f"its law (gainprm {_shown(mj.actuator_gainprm[a])}, biasprm "
+                f"{_shown(mj.actuator_biasprm[a])}, dynprm {_shown(mj.actuator_dynprm[a])})"
             )
-        found = law(mujoco, mj, a)
+        if found is None and options.leaves_out("actuators"):
+            notes.group(f"left out, as asked for: {reason}.", "actuator", name, moves=True)
+            continue
         if found is None:
             raise FileError(
-                f"{path}: actuator '{name}' has gainprm {mj.actuator_gainprm[a]}, biasprm "
-                f"{mj.actuator_biasprm[a]} and dynprm {mj.actuator_dynprm[a]}, which is no drive "
-                f"that is represented. {ACCEPTED}"
+                f"{path}: actuator '{name}': {reason} is not represented. {ACCEPTED} To go on "
+                "without such actuators: --without actuators."
             )
+        target, gear, j = _target(mujoco, mj, names, a)
+        assert target is not None
         filters = (int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
         lag = int(mj.actuator_dyntype[a]) in filters
         if int(mj.actuator_dyntype[a]) == int(mujoco.mjtDyn.mjDYN_FILTER):
@@ -86,6 +98,22 @@ def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: N
             )
     if disabled(mujoco, mj, "ACTUATION") and mj.nactuator:
         notes.add("actuators have gear 0, because the file switches actuation off.")
+
+
+def _no_target(mujoco: Any, mj: Any, names: Any, a: int) -> str:
+    target, _, j = _target(mujoco, mj, names, a)
+    if target is not None:
+        return ""
+    return (
+        f"a pull on several degrees of freedom of joint '{names.joints[j]}' (gear "
+        f"{_shown(mj.actuator_gear[a])}), or a servo on a ball or free joint,"
+    )
+
+
+def _shown(values: np.ndarray) -> str:
+    """Numbers without the zeros behind them."""
+    last = int(np.max(np.flatnonzero(values), initial=0))
+    return " ".join(f"{x:g}" for x in values[: last + 1])
 
 
 def _unlike_ours(mujoco: Any, mj: Any, a: int) -> str:

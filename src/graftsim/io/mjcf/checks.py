@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graftsim.errors import FileError
+from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.xml_lines import Notes
 
 # Parts of the passive dynamics that a file can switch off (mjtDisableBit).
@@ -16,12 +18,11 @@ SWITCHES = ("DAMPER", "SPRING", "FRICTIONLOSS", "LIMIT", "CONSTRAINT")
 UNLIMITED = 1e10
 # Counts of `MjModel`, with mjtObj kinds: things that change the motion and have no counterpart.
 REFUSED = {
-    "nflex": ("FLEX", "flexible body"),
-    "nplugin": ("PLUGIN", "plugin"),
+    "nflex": ("FLEX", "flexible body", "flexes"),
+    "nplugin": ("PLUGIN", "plugin", "plugins"),
 }
 NOTED = {
     "nsensor": ("SENSOR", "sensor", "not read: sensors are chosen with the recording."),
-    "nkey": ("KEY", "keyframe", "not read: give initial states to the roll-out."),
     "ncam": ("CAMERA", "camera", "not read: for display."),
     "nlight": ("LIGHT", "light", "not read: for display."),
     "nskin": ("SKIN", "skin", "not read: for display."),
@@ -36,38 +37,55 @@ def disabled(mujoco: Any, mj: Any, flag: str) -> bool:
     return bool(mj.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}")))
 
 
-def refuse(mujoco: Any, mj: Any, names: Any, path: Path) -> None:
-    """Raise FileError that names everything that changes the motion and is not represented."""
-    found: list[str] = []
-    for count, (kind, word) in REFUSED.items():
+def refuse(
+    mujoco: Any, mj: Any, names: Any, options: ReadOptions, notes: Notes, path: Path
+) -> None:
+    """Raise FileError that names everything that changes the motion and is not represented.
+
+    What `options.without` leaves out is noted instead.
+    """
+    found = [*_counted(mj, names), *_of_joints(mj, names), *_of_surfaces(mj, names)]
+    kept = [(kind, what) for kind, what in found if not options.leaves_out(kind)]
+    for kind, what in found:
+        if options.leaves_out(kind):
+            notes.group("left out, as asked for.", "not represented", what, moves=True)
+    if kept:
+        kinds = " ".join(sorted({kind for kind, _ in kept}))
+        raise FileError(
+            f"{path}: not represented here, and the motion would differ without: "
+            f"{'; '.join(what for _, what in kept)}. Remove them from the file, or go on without: "
+            f"--without {kinds}."
+        )
+
+
+def _counted(mj: Any, names: Any) -> Iterator[tuple[str, str]]:
+    for count, (kind, word, group) in REFUSED.items():
         for i in range(int(getattr(mj, count))):
             name = names.of(kind, i)
-            found.append(f"{word} '{name}'" if name else f"{word} number {i} (unnamed)")
-    for i in range(1, mj.nbody):
-        if mj.body_gravcomp[i]:
-            found.append(f"gravity compensation (gravcomp) of body '{names.links[i]}'")
+            yield group, f"{word} '{name}'" if name else f"{word} number {i} (unnamed)"
+
+
+def _of_joints(mj: Any, names: Any) -> Iterator[tuple[str, str]]:
     for j, name in enumerate(names.joints):
         dofs = slice(int(mj.jnt_dofadr[j]), int(mj.jnt_dofadr[j]) + 1)
         if np.any(mj.jnt_stiffnesspoly[j]):
-            found.append(f"nonlinear stiffness of joint '{name}'")
+            yield "springs", f"nonlinear stiffness of joint '{name}'"
         if np.any(mj.dof_dampingpoly[dofs]):
-            found.append(f"nonlinear damping of joint '{name}'")
+            yield "springs", f"nonlinear damping of joint '{name}'"
         if mj.jnt_plasticadr[j] >= 0:
-            found.append(f"plastic yield (springyield) of joint '{name}'")
+            yield "springs", f"plastic yield (springyield) of joint '{name}'"
+
+
+def _of_surfaces(mj: Any, names: Any) -> Iterator[tuple[str, str]]:
     for g in range(mj.ngeom):
         label = names.of("GEOM", g) or f"number {g} of body {names.links[mj.geom_bodyid[g]]}"
         if mj.geom_adhesion[g]:
-            found.append(f"adhesion of geom '{label}'")
+            yield "surfaces", f"adhesion of geom '{label}'"
         if np.any(mj.geom_surfacevel[g]):
-            found.append(f"surface velocity of geom '{label}'")
+            yield "surfaces", f"surface velocity of geom '{label}'"
     for k in range(mj.npair):
         if mj.pair_adhesion[k]:
-            found.append(f"adhesion of pair '{names.of('PAIR', k) or f'number {k}'}'")
-    if found:
-        raise FileError(
-            f"{path}: not represented here, and the motion would differ without: "
-            f"{'; '.join(found)}. Remove them from the file to read the rest."
-        )
+            yield "surfaces", f"adhesion of pair '{names.of('PAIR', k) or f'number {k}'}'"
 
 
 def explain(mujoco: Any, mj: Any, names: Any, notes: Notes) -> None:
@@ -81,11 +99,6 @@ def explain(mujoco: Any, mj: Any, names: Any, notes: Notes) -> None:
     for j, name in enumerate(names.joints):
         _explain_joint(mujoco, mj, j, name, notes)
     opt = mj.opt
-    if opt.density or opt.viscosity:
-        notes.add(
-            f"fluid forces (density {opt.density:g}, viscosity {opt.viscosity:g}, wind "
-            f"{' '.join(f'{w:g}' for w in opt.wind)}) are not represented: it moves in vacuum."
-        )
     integrator = mujoco.mjtIntegrator(opt.integrator).name.removeprefix("mjINT_")
     notes.add(
         f"option timestep {opt.timestep:g} s and integrator {integrator} are not part of a model; "
@@ -108,11 +121,14 @@ def _explain_joint(mujoco: Any, mj: Any, j: int, name: str, notes: Notes) -> Non
     if not mj.jnt_limited[j]:
         return
     if int(mj.jnt_type[j]) == int(mujoco.mjtJoint.mjJNT_BALL):
-        notes.group("the limit of a ball joint's angle is not represented.", "joint", name)
+        notes.group(
+            "the limit of a ball joint's angle is not represented.", "joint", name, moves=True
+        )
     else:
         notes.group(
             "limits are stored but not enforced; a positive joint.limit_stiffness switches them on "
             "(MuJoCo's are soft constraints).",
             "joint",
             name,
+            moves=True,
         )

@@ -16,6 +16,7 @@ from graftsim.io.mjcf.checks import disabled
 from graftsim.io.mjcf.tendons import tendon_names
 from graftsim.io.mjcf.write_joints import Writer
 from graftsim.io.robot import poses
+from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.numbers import floats, text
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
@@ -33,8 +34,10 @@ def add(
     mj: Any,
     names: Any,
     anchors: dict[int, np.ndarray],
+    options: ReadOptions,
     path: Path,
     notes: Notes,
+    absent_tendons: set[int],
 ) -> None:
     """Add every active equality of the file; raises FileError, by name, for one of a flex."""
     kinds = mujoco.mjtEq
@@ -42,10 +45,18 @@ def add(
         kind = int(mj.eq_type[i])
         name = names.of("EQUALITY", i) or f"equality{i}"
         label = f"{kinds(kind).name.removeprefix('mjEQ_').lower()} {name}"
+        of_absent = kind == kinds.mjEQ_TENDON and absent_tendons & {
+            int(mj.eq_obj1id[i]),
+            int(mj.eq_obj2id[i]),
+        }
+        if options.leaves_out("equality") or of_absent:
+            notes.group("left out, as asked for.", "equality", label, moves=True)
+            continue
         if kind not in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD, kinds.mjEQ_JOINT, kinds.mjEQ_TENDON):
             raise FileError(
                 f"{path}: equality '{name}': of a flexible body, which is not represented, and the "
-                "motion would differ without it. Accepted: connect, weld, joint, tendon."
+                "motion would differ without it. Accepted: connect, weld, joint, tendon. To go on "
+                "without equalities: --without equality."
             )
         if disabled(mujoco, mj, "EQUALITY") or disabled(mujoco, mj, "CONSTRAINT"):
             notes.group("off: the file switches equalities off.", "equality", label)

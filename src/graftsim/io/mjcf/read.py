@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError, ModelError
-from graftsim.io.mjcf import actuators, checks, contact, equality, tendons
+from graftsim.io.mjcf import actuators, checks, contact, equality, medium, starts, tendons
+from graftsim.io.mjcf.compiled import compiled
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.robot import poses
 from graftsim.io.robot.format import ReadOptions
@@ -49,15 +50,12 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
     self_collision = True if options.self_collision is None else options.self_collision
     import mujoco
 
-    try:
-        # A compiled module without stubs.
-        mj = mujoco.MjModel.from_xml_path(str(path))  # pyright: ignore[reportAttributeAccessIssue]
-    except (ValueError, RuntimeError) as e:
-        raise FileError(f"{path}: MuJoCo refuses the file: {' '.join(str(e).split())}") from None
+    notes, absent = Notes(), []
+    mj = compiled(path, options, notes, absent)
     names = Names(mujoco, mj)
-    notes = Notes()
-    checks.refuse(mujoco, mj, names, path)
+    checks.refuse(mujoco, mj, names, options, notes, path)
     builder = Builder(root.attributes.get("model", path.stem), gravity=mj.opt.gravity)
+    builder.absent.extend(absent)
     if checks.disabled(mujoco, mj, "GRAVITY"):
         builder.gravity = (0.0, 0.0, 0.0)
     try:
@@ -65,6 +63,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
         for body in range(1, mj.nbody):
             anchors[body] = _add_body(builder, mujoco, mj, names, body, anchors, notes)
         shapes = _add_shapes(builder, mujoco, mj, names, anchors, notes)
+        medium.add(builder, mj, names, anchors, options, notes, path)
         contact.add_pairs(builder, mujoco, mj, shapes, self_collision, notes)
         add_ground(builder, options.ground, [name for _, name in shapes.values()], path)
         for site in range(mj.nsite):
@@ -72,11 +71,14 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
             name = names.frame(names.sites[site], names.links[body])
             position = mj.site_pos[site] - anchors[body]
             builder.frame(name, names.links[body], position, mj.site_quat[site])
-        tendons.add(builder, mujoco, mj, names, path, notes)
-        equality.add(builder, mujoco, mj, names, anchors, path, notes)
-        actuators.add(builder, mujoco, mj, names, path, notes)
+        absent_tendons = tendons.add(builder, mujoco, mj, names, options, path, notes)
+        equality.add(builder, mujoco, mj, names, anchors, options, path, notes, absent_tendons)
+        actuators.add(builder, mujoco, mj, names, options, path, notes, absent_tendons)
+        builder.starts = starts.read(mj, names)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())
+        builder.caveats.extend(notes.caveats())
+        builder.faults.extend(notes.faults())
         return builder.build(options.dtype, armature=options.armature)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
@@ -149,7 +151,6 @@ def _add_body(
         kind = KINDS[int(mj.jnt_type[j])]
         if kind.is_pose:  # its coordinates are the pose in the world, wherever the body stands
             origin, rotation = np.zeros(3), np.array([1.0, 0, 0, 0])
-            _note_start(mj, names.joints[j], int(mj.jnt_qposadr[j]), notes)
         origin = origin + poses.matrix(rotation) @ (here - previous)
         zero = mj.qpos0[mj.jnt_qposadr[j]] if kind.nv == 1 else 0.0
         # The coordinate is `zero`, not 0, in the pose that the file draws.
@@ -175,16 +176,6 @@ def _add_body(
     if np.any(anchor):
         builder.frame(names.frame(f"{name}/body", name), name, 0.0 - anchor)
     return anchor
-
-
-def _note_start(mj: Any, joint: str, address: int, notes: Notes) -> None:
-    start = mj.qpos0[address : address + 7]
-    if np.any(start != [0, 0, 0, 1, 0, 0, 0]):
-        listed = " ".join(f"{x:.9g}" for x in start)
-        notes.add(
-            f"joint {joint}: the pose drawn in the file, {listed} (position, quaternion), is not "
-            "the zero position; give it as the initial state."
-        )
 
 
 def _passive(mujoco: Any, mj: Any, j: int, kind: JointType) -> dict[str, Any]:
@@ -234,7 +225,8 @@ def _add_shapes(
             notes.group("skipped: it is for display, since it touches nothing.", "geom", label)
         elif kind is None:
             what = mujoco.mjtGeom(int(mj.geom_type[g])).name.removeprefix("mjGEOM_").lower()
-            notes.group(f"skipped: a shape of kind {what} is not represented.", "geom", label)
+            why = f"skipped: a shape of kind {what} is not represented."
+            notes.group(why, "geom", label, moves=True)
         else:
             vertices = _hull(mj, names, int(mj.geom_dataid[g])) if kind == MESH else None
             position = mj.geom_pos[g] - anchors[int(mj.geom_bodyid[g])]

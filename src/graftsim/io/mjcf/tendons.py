@@ -10,6 +10,7 @@ import numpy as np
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf.write_joints import Writer
+from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.numbers import floats, text
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
@@ -21,19 +22,37 @@ def tendon_names(names: Any, mj: Any) -> list[str]:
     return [names.of("TENDON", t) or f"tendon{t}" for t in range(mj.ntendon)]
 
 
-def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: Notes) -> None:
-    """Add every tendon of the file; raises FileError, by name, for one that is not linear."""
+def add(
+    builder: Builder, mujoco: Any, mj: Any, names: Any, options: ReadOptions, path: Path,
+    notes: Notes,
+) -> set[int]:  # fmt: skip
+    """Add every tendon that acts on something; returns those that are left out.
+
+    Raises FileError, by name, for one that is not linear.
+    """
     off = {k: mj.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{k}"))
            for k in ("SPRING", "DAMPER", "FRICTIONLOSS", "CONSTRAINT")}  # fmt: skip
+    absent: set[int] = set()
     for t, name in enumerate(tendon_names(names, mj)):
         wraps = range(int(mj.tendon_adr[t]), int(mj.tendon_adr[t] + mj.tendon_num[t]))
         reason = _unlike_ours(mujoco, mj, t, wraps)
+        if reason and _idle(mujoco, mj, t):
+            notes.group("left out: nothing pulls on it.", "tendon", name)
+            absent.add(t)
+            continue
+        if reason and options.leaves_out("tendons"):
+            notes.group(f"left out, as asked for: {reason}.", "tendon", name, moves=True)
+            absent.add(t)
+            continue
         if reason:
             raise FileError(
                 f"{path}: tendon '{name}': {reason} is not represented, and the motion would "
                 "differ without it. Accepted: fixed tendons over hinges and slides with "
-                "stiffness, damping, springlength and frictionloss."
+                "stiffness, damping, springlength and frictionloss. To go on without such tendons "
+                "and what pulls on them: --without tendons."
             )
+        if mj.tendon_limited[t]:
+            notes.group("the limit of its length is not enforced.", "tendon", name, moves=True)
         joints: dict[str, float] = {}
         for w in wraps:
             joint = names.joints[int(mj.wrap_objid[w])]
@@ -57,6 +76,7 @@ def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: N
                 "tendon",
                 name,
             )
+    return absent
 
 
 def on_tendon(mujoco: Any, mj: Any, t: int) -> list[int]:
@@ -73,6 +93,19 @@ def _damping_of_actuators(mujoco: Any, mj: Any, t: int) -> float:
     return float(sum(mj.actuator_damping[a] * mj.actuator_gear[a, 0] ** 2 for a in own))
 
 
+def _idle(mujoco: Any, mj: Any, t: int) -> bool:
+    """Whether a tendon exerts no force, whatever its path."""
+    equalities = int(mujoco.mjtEq.mjEQ_TENDON)
+    tied = any(
+        int(mj.eq_type[e]) == equalities and t in (int(mj.eq_obj1id[e]), int(mj.eq_obj2id[e]))
+        for e in range(mj.neq)
+    )
+    numbers = (mj.tendon_stiffness, mj.tendon_damping, mj.tendon_frictionloss, mj.tendon_armature)
+    forces = any(float(x[t]) for x in numbers) or mj.tendon_limited[t] or mj.tendon_actfrclimited[t]
+    poly = np.any(mj.tendon_stiffnesspoly[t]) or np.any(mj.tendon_dampingpoly[t])
+    return not (tied or forces or poly or on_tendon(mujoco, mj, t) or mj.tendon_plasticadr[t] >= 0)
+
+
 def _unlike_ours(mujoco: Any, mj: Any, t: int, wraps: range) -> str:
     """What a tendon has that ours do not, in words; empty when there is nothing."""
     hinge, slide = (int(getattr(mujoco.mjtJoint, f"mjJNT_{k}")) for k in ("HINGE", "SLIDE"))
@@ -84,7 +117,6 @@ def _unlike_ours(mujoco: Any, mj: Any, t: int, wraps: range) -> str:
         "a ball or free joint on it": any(
             int(mj.jnt_type[mj.wrap_objid[w]]) not in (hinge, slide) for w in wraps
         ),
-        "a limit of its length": bool(mj.tendon_limited[t]),
         "a limit of its force": bool(mj.tendon_actfrclimited[t]),
         "armature": bool(mj.tendon_armature[t]) or any(mj.actuator_armature[a] for a in own),
         "nonlinear stiffness": bool(np.any(mj.tendon_stiffnesspoly[t])),

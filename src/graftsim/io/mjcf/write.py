@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
+from graftsim.io.mjcf import medium, starts
 from graftsim.io.mjcf.drives import write_law
 from graftsim.io.mjcf.equality import write_equalities
 from graftsim.io.mjcf.shapes import SHAPES
@@ -45,7 +46,7 @@ def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
     w = Writer(model)
     root = ET.Element("mujoco", model=model.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
-    ET.SubElement(root, "option", gravity=text(model.world.gravity))
+    option = ET.SubElement(root, "option", gravity=text(model.world.gravity))
     world = ET.Element("worldbody")
     w.bodies[-1] = world
     _attach(w, world, -1, {})
@@ -61,6 +62,8 @@ def mjcf_element(model: Model) -> tuple[ET.Element, list[str]]:
     write_tendons(w, root)
     write_equalities(w, root)
     _actuators(w, root)
+    starts.write(w, root)
+    medium.write(w, option, w.bodies)
     _laws(w)
     return root, w.lost
 
@@ -132,8 +135,6 @@ def _inertial(w: Writer, body: ET.Element, i: int) -> None:
         if np.any(diagonal < SMALLEST):
             w.lost.append(f"link {name}: principal inertias below {SMALLEST:g} are raised to that.")
         mass, diagonal = np.maximum(mass, SMALLEST), np.maximum(diagonal, SMALLEST)
-    elif mass == 0 and not np.any(six):
-        return
     values = {"pos": com, "quat": quat, "mass": mass, "diaginertia": diagonal}
     ET.SubElement(body, "inertial", {k: text(v) for k, v in values.items()})
 

@@ -102,6 +102,11 @@ def _free(j: _Joint) -> None:
     joint = j.w.model.joint
     absolute = not np.any(floats(joint.origin[j.i])) and floats(joint.rotation[j.i])[0] == 1
     if j.w.tree.parent[j.i] < 0 and absolute:
+        drawn = j.w.model.starts.drawn
+        if drawn:
+            pose = np.array(drawn)[j.w.tree.q_index[j.i]]
+            j.body.set("pos", text(pose[:3]))
+            j.body.set("quat", text(pose[3:]))
         _ball(j, "free", 0)
         return
     # A free joint of MuJoCo starts from the world's origin; three slides and a ball do not.

@@ -20,6 +20,21 @@ from graftsim.model.model import Model
 Base = Literal["auto", "fixed", "free"]
 
 
+# Kinds of things that `without` leaves out where they have no counterpart, and what they are.
+WITHOUT = {
+    "actuators": "actuators of another law or transmission (muscles, adhesion, ...)",
+    "equality": "constraints between joints and bodies",
+    "flexes": "flexible bodies",
+    "fluid": "fluid forces of another model than that of boxes, or with wind",
+    "inertia": "what the shapes whose mesh is missing weigh",
+    "meshes": "shapes whose mesh is missing or cannot be read",
+    "plugins": "plugins",
+    "springs": "nonlinear stiffness and damping, plastic yield",
+    "surfaces": "adhesion and velocity of surfaces",
+    "tendons": "tendons through space, or with limits, and the actuators on them",
+}
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """Options of `graftsim.load`, which says what they mean; None: not given."""
@@ -30,11 +45,16 @@ class ReadOptions:
     ground: float | None = None
     self_collision: bool | None = None
     armature: Mapping[str, float] | None = None
+    without: Sequence[str] | None = None
     dtype: Any = None
 
     def given(self) -> list[str]:
         """Names of those that were given."""
         return [f.name for f in fields(self) if getattr(self, f.name) is not None]
+
+    def leaves_out(self, kind: str) -> bool:
+        """Whether things of this kind (of `WITHOUT`) are left out where they cannot be read."""
+        return kind in (self.without or ())
 
 
 class RobotFormat(abc.ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -9,33 +10,33 @@ from urllib.parse import unquote, urlparse
 import numpy as np
 
 from graftsim.errors import FileError
+from graftsim.io.robot.packages import package_folders
+
+# Bytes at the head of a COLLADA file in which its unit stands.
+_HEAD = 64 * 1024
+_UNIT = re.compile(rb"<unit\s[^>]*?meter\s*=\s*[\"']([^\"']+)[\"']")
 
 
 def candidates(filename: str, robot_file: Path, package_dirs: Iterable[str | Path]) -> list[Path]:
     """Places where a mesh named in a robot file may lie, the likeliest first.
 
-    `package://name/rest` is looked for in each of `package_dirs` (the package itself, or a folder
-    that holds it), then in the folders above the robot file; `file://` and plain paths as they are.
+    `package://name/rest` is looked for in the folders of `package_folders`; `file://` and plain
+    paths as they are.
     """
     url = urlparse(filename)
     if url.scheme in ("package", "model"):
         rest = unquote(url.path).lstrip("/")
-        folders = [*map(Path, package_dirs), *robot_file.absolute().parents]
-        found = []
-        for folder in folders:
-            if folder.name == url.netloc:
-                found.append(folder / rest)
-            found.append(folder / url.netloc / rest)
-        return found
+        return [f / rest for f in package_folders(url.netloc, robot_file, package_dirs)]
     if url.scheme == "file":
         return [Path(unquote(url.netloc + url.path))]
-    return [robot_file.absolute().parent / filename]
+    return [robot_file.absolute().parent / filename.replace("\\", "/")]
 
 
 def load_hull(path: Path, scale: np.ndarray) -> np.ndarray:
     """Corners [n, 3] (m) of the convex hull of a mesh file, after scaling its axes by `scale` [3].
 
-    Raises FileError: trimesh is not installed, the file cannot be read, or it is flat.
+    A COLLADA file says in what unit it is. Raises FileError: trimesh is not installed, the file
+    cannot be read, or it is flat.
     """
     try:
         import trimesh
@@ -45,10 +46,24 @@ def load_hull(path: Path, scale: np.ndarray) -> np.ndarray:
         ) from None
     try:
         mesh = trimesh.load_mesh(path)
-        points = np.asarray(mesh.vertices, float) * scale  # type: ignore[union-attr]
+        points = np.asarray(mesh.vertices, float) * scale * _metres(path)  # type: ignore[union-attr]
+    except ImportError as e:
+        raise FileError(
+            f"{path}: reading this mesh needs {e.name or e}. Install it with: "
+            "pip install 'graftsim[mesh]'"
+        ) from e
     except Exception as e:  # trimesh and its plug-ins raise nearly anything
         raise FileError(f"{path}: trimesh cannot read this mesh: {e}") from e
     return hull(points, str(path))
+
+
+def _metres(path: Path) -> float:
+    """Length of the unit that a COLLADA file is in, which trimesh does not apply; else 1."""
+    if path.suffix.lower() != ".dae":
+        return 1.0
+    with path.open("rb") as file:
+        found = _UNIT.search(file.read(_HEAD))
+    return float(found[1]) if found else 1.0
 
 
 def hull(points: np.ndarray, what: str) -> np.ndarray:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from xml.parsers import expat
 
 import numpy as np
@@ -17,6 +19,9 @@ from graftsim.errors import FileError, suggest
 MISSPELT = 0.65
 # Bytes of a robot file at most: some 500,000 links.
 LARGEST = 100 * 2**20
+# Bytes that may stand before the XML declaration, and comments, which may not but do.
+_MARKS = (b"\xef\xbb\xbf",)
+_COMMENT = re.compile(rb"<!--.*?-->", re.S)
 
 
 @dataclass
@@ -85,7 +90,8 @@ class Element:
         for name, value in self.attributes.items():
             if name in known:
                 continue
-            if misspelt(name, known):
+            # What it resembles is there already: it is a word of its own.
+            if misspelt(name, [k for k in known if k not in self.attributes]):
                 raise self.error(
                     f'<{self.tag}> has the unknown attribute {name}="{value}". '
                     f"{suggest(name, known)}"
@@ -99,22 +105,49 @@ class Notes:
     def __init__(self) -> None:
         self._sentences: list[str] = []
         self._groups: dict[tuple[str, str], list[str]] = {}
+        self._moving: set[Any] = set()
+        self._wrong: dict[Any, str] = {}
 
-    def add(self, sentence: str) -> None:
-        """One sentence on its own."""
+    def add(self, sentence: str, *, moves: bool = False, wrong: str = "") -> None:
+        """One sentence on its own.
+
+        moves: what it says changes the motion. wrong: "error" or "warning", if a number is.
+        """
         self._sentences.append(sentence)
+        self._mark(sentence, moves, wrong)
 
-    def group(self, sentence: str, noun: str, item: str | int) -> None:
-        """One more `noun item` of which `sentence` holds."""
+    def group(
+        self, sentence: str, noun: str, item: str | int, *, moves: bool = False, wrong: str = ""
+    ) -> None:
+        """One more `noun item` of which `sentence` holds; `moves` and `wrong` as in `add`."""
         self._groups.setdefault((noun, sentence), []).append(str(item))
+        self._mark((noun, sentence), moves, wrong)
+
+    def _mark(self, key: Any, moves: bool, wrong: str) -> None:
+        if moves:
+            self._moving.add(key)
+        if wrong:
+            self._wrong[key] = wrong
+
+    def faults(self) -> list[tuple[str, str]]:
+        """Level and sentence of what is wrong in the file and was mended or passed over."""
+        return [
+            (level, key if isinstance(key, str) else self._grouped(key))
+            for key, level in self._wrong.items()
+        ]
 
     def sentences(self) -> list[str]:
         """Everything, the grouped ones as `nouns a, b, c: sentence`."""
-        grouped = (
-            f"{noun}{'s' if len(items) > 1 else ''} {', '.join(items)}: {sentence}"
-            for (noun, sentence), items in self._groups.items()
-        )
-        return [*self._sentences, *grouped]
+        return [*self._sentences, *map(self._grouped, self._groups)]
+
+    def caveats(self) -> list[str]:
+        """The sentences that say what changes the motion."""
+        alone = [s for s in self._sentences if s in self._moving]
+        return [*alone, *(self._grouped(k) for k in self._groups if k in self._moving)]
+
+    def _grouped(self, key: tuple[str, str]) -> str:
+        (noun, sentence), items = key, self._groups[key]
+        return f"{noun}{'s' if len(items) > 1 else ''} {', '.join(items)}: {sentence}"
 
 
 def misspelt(name: str, known: Iterable[str]) -> bool:
@@ -144,6 +177,11 @@ def parse(path: Path) -> Element:
     except (OSError, ValueError) as e:  # ValueError: a name that no system has
         said = getattr(e, "strerror", None) or e
         raise FileError(f"{path}: cannot be read: {said}.") from e
+    return parse_bytes(data, path)
+
+
+def parse_bytes(data: bytes, path: Path) -> Element:
+    """Root element of a text; `path` is what messages call it. Raises FileError as `parse`."""
     if not data.strip():
         raise FileError(f"{path}: the file is empty; the XML of a robot is expected.")
     root = Element("", 0, path)
@@ -158,7 +196,7 @@ def parse(path: Path) -> Element:
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: stack.pop()
     try:
-        parser.Parse(data, True)
+        parser.Parse(_from_declaration(data), True)
     except expat.ExpatError as e:
         reason = expat.ErrorString(e.code)
         hint = f" <{stack[-1].tag}> of line {stack[-1].line} is still open." if stack[1:] else ""
@@ -171,3 +209,12 @@ def parse(path: Path) -> Element:
             f"{path}:1: cannot be decoded ({e}); save it as UTF-8, with that in its first line."
         ) from None
     return root.children[0]
+
+
+def _from_declaration(data: bytes) -> bytes:
+    """Without text before the XML declaration, which XML forbids; lines keep their numbers."""
+    before, declaration, rest = data.partition(b"<?xml")
+    if not declaration or not before or before in _MARKS or b"<" in _COMMENT.sub(b"", before):
+        return data
+    _, end, rest = rest.partition(b"?>")
+    return b"\n" * before.count(b"\n") + rest if end else data

@@ -26,6 +26,7 @@ class URDF(RobotFormat):
         "ground",
         "self_collision",
         "armature",
+        "without",
         "dtype",
     )
 

@@ -80,7 +80,8 @@ def _axis(element: Element, name: str, notes: Notes) -> np.ndarray:
         )
     if abs(length - 1) > 1e-6:
         notes.add(
-            f"line {found.line}: the axis of joint '{name}' has length {length:g}; normalised."
+            f"line {found.line}: the axis of joint '{name}' has length {length:g}; normalised.",
+            wrong="warning",
         )
     return axis / length
 
@@ -161,7 +162,12 @@ def _limits(
         return -np.inf, np.inf, effort
     lower, upper = numbers.get("lower", 0.0), numbers.get("upper", 0.0)
     if not lower <= upper:
-        raise found.error(f"joint '{name}' has lower={lower:g} above upper={upper:g}.")
+        notes.add(
+            f"line {found.line}: joint '{name}' has lower={lower:g} above upper={upper:g}; taken "
+            "as unlimited.",
+            wrong="error",
+        )
+        return -np.inf, np.inf, effort
     if "lower" not in numbers or "upper" not in numbers:
         missing = "lower" if "lower" not in numbers else "upper"
         notes.group(f"{missing} limit not given; it is 0, as the standard says.", "joint", name)
@@ -173,5 +179,6 @@ def _limits(
             "switches them on.",
             "joint",
             name,
+            moves=True,
         )
     return lower, upper, effort

@@ -6,17 +6,16 @@ links of their own, so that tool frames keep their names.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from graftsim.errors import FileError, ModelError, suggest
 from graftsim.io.robot.format import Base, ReadOptions
 from graftsim.io.robot.ground import add_ground
 from graftsim.io.robot.xml_lines import Element, Notes
-from graftsim.io.urdf import contact, schema
-from graftsim.io.urdf.inertia import Body, read_body, small_sphere
+from graftsim.io.urdf import contact, rigid, schema
+from graftsim.io.urdf.inertia import read_body, small_sphere
 from graftsim.io.urdf.joint import Joint, read_joint
+from graftsim.io.urdf.link import Link
 from graftsim.io.urdf.mimic import add_mimics
 from graftsim.io.urdf.shapes import add_shapes
 from graftsim.model.build import WORLD, Builder
@@ -25,17 +24,6 @@ from graftsim.model.model import Model
 
 # Name of the joint between the world and a root link that is not the world.
 ROOT = "root"
-
-
-@dataclass(eq=False)
-class _Link:
-    element: Element
-    body: Body
-    joint: Joint | None  # None: the root
-
-    @property
-    def name(self) -> str:
-        return self.element.attributes["name"]
 
 
 def read_urdf(robot: Element, options: ReadOptions) -> Model:
@@ -56,13 +44,15 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
     if not renamed and _floats(root, base, notes):
         moving = [root, *moving]
     _require_mass(links, moving, notes, repair_inertia)
+    rigid.settle(links, moving, notes, repair_inertia)
+    loose = {x.name for x in moving}
     for link in links:
         if link.name not in renamed:
-            _add_link(builder, link, link in moving, renamed, joints)
+            _add_link(builder, link, link.name in loose, renamed, joints)
     shapes: set[str] = set()
     for link in links:
         name = renamed.get(link.name, link.name)
-        add_shapes(builder, link.element, name, options.package_dirs or (), shapes, notes)
+        add_shapes(builder, link.element, name, options, shapes, notes)
     add_ground(builder, options.ground, shapes, path)
     _keep_apart(builder, links, moving, renamed, self_collision)
     following = add_mimics(
@@ -73,6 +63,8 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
             effort = link.joint.effort
             builder.actuator(link.joint.name, link.joint.name, force_range=(-effort, effort))
     builder.notes.extend(notes.sentences())
+    builder.caveats.extend(notes.caveats())
+    builder.faults.extend(notes.faults())
     try:
         return builder.build(
             options.dtype, self_collision=self_collision, armature=options.armature
@@ -81,7 +73,7 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
         raise FileError(f"{path}: {e}") from e
 
 
-def _tree(robot: Element, notes: Notes, repair: bool) -> list[_Link]:
+def _tree(robot: Element, notes: Notes, repair: bool) -> list[Link]:
     """All links, parents first. Raises FileError: repeated or unknown names, two roots, loops."""
     elements = _by_name(robot.all("link"))
     if not elements:
@@ -124,7 +116,7 @@ def _tree(robot: Element, notes: Notes, repair: bool) -> list[_Link]:
                 f"'{parent_joint[name].name}': a loop, not connected to any root."
             )
     return [
-        _Link(elements[name], read_body(elements[name], notes, repair), parent_joint.get(name))
+        Link(elements[name], read_body(elements[name], notes, repair), parent_joint.get(name))
         for name in order
     ]
 
@@ -141,7 +133,7 @@ def _by_name(elements: list[Element]) -> dict[str, Element]:
     return found
 
 
-def _is_world(root: _Link, base: Base, notes: Notes) -> bool:
+def _is_world(root: Link, base: Base, notes: Notes) -> bool:
     """Whether the root link stands for the world itself."""
     if root.name != WORLD:
         return False
@@ -153,19 +145,20 @@ def _is_world(root: _Link, base: Base, notes: Notes) -> bool:
     return True
 
 
-def _floats(root: _Link, base: Base, notes: Notes) -> bool:
+def _floats(root: Link, base: Base, notes: Notes) -> bool:
     """Whether the root floats, with a note that says so and how to choose the other way."""
     heavy = root.body.mass > 0
     free = base == "free" or (base == "auto" and heavy)
     why = f"it has mass {root.body.mass:g} kg" if heavy else "it has no mass of its own"
     why = why if base == "auto" else f"base='{base}' was asked for"
     kind = "floats freely (joint 'root')" if free else "is fixed to the world"
-    other = "" if base != "auto" else f" base='{'fixed' if free else 'free'}' changes that."
+    word = "fixed" if free else "free"
+    other = "" if base != "auto" else f" --base {word} (base='{word}') changes that."
     notes.add(f"base: the root link '{root.name}' {kind}, because {why}.{other}")
     return free
 
 
-def _require_mass(links: list[_Link], moving: list[_Link], notes: Notes, repair: bool) -> None:
+def _require_mass(links: list[Link], moving: list[Link], notes: Notes, repair: bool) -> None:
     """Refuse, or repair, moving links that have no mass even with all that is fixed to them."""
     parent = {x.name: x.joint.parent if x.joint else None for x in links}
     loose = {x.name for x in moving}
@@ -182,16 +175,24 @@ def _require_mass(links: list[_Link], moving: list[_Link], notes: Notes, repair:
         if rigid[link.name] > 0:
             continue
         where = f"line {link.element.line}: link '{link.name}'"
-        if repair and carried[link.name] > 0:
-            notes.add(f"{where} moves without mass of its own; it carries mass, so it may.")
+        # About a joint of several freedoms a massless link could turn against what it carries.
+        several = link.joint is None or link.joint.kind.nv > 1
+        if carried[link.name] > 0 and (repair or not several):
+            notes.group(
+                "moves without mass of its own; it carries mass, so it may.",
+                "link",
+                f"{link.name} (line {link.element.line})",
+            )
         elif repair:
             link.body, sentence = small_sphere(link.body, min(masses, default=np.inf))
-            notes.add(f"{where}: {sentence}")
+            notes.add(f"{where}: {sentence}", wrong="warning")
         else:
             raise _massless(link)
 
 
-def _massless(link: _Link) -> FileError:
+def _massless(link: Link) -> FileError:
+    if link.body.fault is not None:
+        return link.body.fault
     inertial = link.element.one("inertial")
     by = f"by joint '{link.joint.name}'" if link.joint else "as a floating base"
     remedy = (
@@ -210,7 +211,7 @@ def _massless(link: _Link) -> FileError:
 
 
 def _add_link(
-    builder: Builder, link: _Link, moves: bool, renamed: dict[str, str], joints: set[str]
+    builder: Builder, link: Link, moves: bool, renamed: dict[str, str], joints: set[str]
 ) -> None:
     body = {"mass": link.body.mass, "com": link.body.com, "inertia": link.body.inertia}
     try:
@@ -228,18 +229,18 @@ def _add_link(
 
 def _keep_apart(
     builder: Builder,
-    links: list[_Link],
-    moving: list[_Link],
+    links: list[Link],
+    moving: list[Link],
     renamed: dict[str, str],
     self_collision: bool,
 ) -> None:
     """Exclude what a robot does not touch of itself though it is fixed to the world."""
-    parent, kind = {}, {}
+    parent, kind, loose = {}, {}, {x.name for x in moving}
     for x in links:
         if x.name not in renamed:
             above = x.joint.parent if x.joint else WORLD
             parent[x.name] = renamed.get(above, above)
-            base = FREE if x in moving else FIXED
+            base = FREE if x.name in loose else FIXED
             kind[x.name] = x.joint.kind if x.joint else base
     shaped = {x.name for x in links if x.element.all("collision")}
     for a, b in contact.keep_apart(parent, kind, shaped, self_collision):

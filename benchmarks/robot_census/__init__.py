@@ -1,0 +1,1 @@
+"""The parts of `robot_files.py`: which files, processes with limits, oracles, tables."""

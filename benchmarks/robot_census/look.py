@@ -1,0 +1,151 @@
+"""One robot file: is it opened, is it right, is it still right after it was written as MJCF?
+
+Errors are relative to the largest number. Those of accelerations are measured as forces, H (qdd -
+qdd'), so that a light fingertip does not count for more than the robot that carries it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+STATES = 3
+
+
+def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
+    """What is found of a file, stage by stage: others, opened, errors, written."""
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    flags = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    os.environ.setdefault("XLA_FLAGS", flags)
+    import jax
+
+    import graftsim as gs
+    from robot_census.oracles import mujoco_file, pinocchio_file
+
+    yield {}
+    other = mujoco_file(path) if form == "mjcf" else pinocchio_file(path)
+    yield {"other": "" if not isinstance(other, str) else other}
+    began = time.perf_counter()
+    try:
+        model = gs.load(path)
+    except gs.GraftsimError as error:
+        yield {"refused": str(error), "seconds": time.perf_counter() - began}
+        return
+    facts = {"nv": model.nv, "links": model.tree.nl, "notes": list(model.notes)}
+    yield {"opened": True, "seconds": time.perf_counter() - began, **facts}
+    if model.nv:
+        terms = jax.jit(_terms)
+        states = [_state(model, seed) for seed in range(STATES)]
+        ours = [{k: np.asarray(v) for k, v in terms(model, *s).items()} for s in states]
+        if isinstance(other, str):
+            yield {"errors": other}
+        else:
+            yield {"errors": _errors(other, model, states, ours)}
+        yield {"written": _written(model, states, ours, terms)}
+    jax.clear_caches()
+
+
+def _terms(model: Any, q: Any, qd: Any, u: Any) -> dict[str, Any]:
+    """Mass matrix, bias, passive forces (without dry friction), accelerations under commands."""
+    import equinox as eqx
+    import jax.numpy as jnp
+
+    from graftsim.dynamics import actuation, bias_forces, mass_matrix, passive_forces
+    from graftsim.dynamics.mechanism import prepare
+    from graftsim.dynamics.passive import displacements
+    from graftsim.dynamics.tendons import tendon_forces
+    from graftsim.engine.forces import acceleration
+    from graftsim.model.state import State
+    from graftsim.taps import OFF
+
+    dry = (model.joint.friction, model.joint.stribeck, model.tendon.friction)
+    model = eqx.tree_at(
+        lambda m: (m.joint.friction, m.joint.stribeck, m.tendon.friction),
+        model, tuple(jnp.zeros_like(x) for x in dry),
+    )  # fmt: skip
+    tendons = tendon_forces(model.tendon, *displacements(model, q, qd))
+    passive = passive_forces(model, q, qd) + tendons.tau
+    state = State(q=q, qd=qd, act=jnp.zeros(model.actuator.na))
+    commands = actuation.Commands(u, (), 0.0)
+    qdd = acceleration(prepare(model), state, commands, scope=OFF).qdd
+    H, C = mass_matrix(model, q), bias_forces(model, q, qd)
+    return {"mass matrix": H, "bias": C, "passive": passive, "qdd": qdd}
+
+
+def _state(model: Any, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Random positions (unit quaternions), velocities and commands."""
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(-1, 1, model.nq)
+    for kind, rows in zip(model.tree.types, model.tree.q_index, strict=True):
+        if kind in ("free", "spherical"):
+            last = list(rows)[-4:]
+            q[last] = rng.normal(size=4)
+            q[last] /= np.linalg.norm(q[last])
+    return q, rng.uniform(-1, 1, model.nv), rng.uniform(-1, 1, model.nu)
+
+
+def _errors(other: Any, model: Any, states: list, ours: list) -> dict[str, float] | str:
+    """The largest error of each quantity; or why there is nothing to compare."""
+    worst: dict[str, float] = {}
+    for state, mine in zip(states, ours, strict=True):
+        theirs = other(model, *state)
+        if isinstance(theirs, str):
+            return theirs
+        for name, error in compared(mine, theirs).items():
+            worst[name] = max(worst.get(name, 0.0), error)
+    return worst
+
+
+def compared(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> dict[str, float]:
+    """Relative error of each quantity that both have."""
+    H, errors = theirs["mass matrix"], {}
+    scale = max(float(np.abs(mine["bias"]).max()), float(np.abs(mine["passive"]).max()), 1e-9)
+    for name, b in theirs.items():
+        a = mine[name]
+        if name == "qdd":
+            errors["acceleration"] = float(np.abs(H @ (a - b)).max()) / max(
+                scale, float(np.abs(H @ b).max())
+            )
+        else:
+            size = float(np.abs(b).max()) if name == "mass matrix" else scale
+            errors[name] = float(np.abs(a - b).max()) / max(size, 1e-300)
+    return {k: v if np.isfinite(v) else np.inf for k, v in errors.items()}
+
+
+def _written(model: Any, states: list, ours: list, terms: Any) -> dict[str, Any]:
+    """The model written as MJCF and read by graftsim, MuJoCo and Pinocchio."""
+    import graftsim as gs
+    from robot_census.oracles import mujoco_file, pinocchio_mjcf
+
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "robot.xml"
+        try:
+            gs.write_mjcf(model, file)
+            again = gs.load(file)
+        except gs.GraftsimError as error:
+            return {"read": str(error)}
+        if again.nv != model.nv or again.nu != model.nu:
+            found["read"] = f"{again.nv} degrees of freedom, {again.nu} controls"
+        else:
+            second = [{k: np.asarray(v) for k, v in terms(again, *s).items()} for s in states[:1]]
+            found["read"] = compared(second[0], ours[0])
+        for name, reader in {"mujoco": mujoco_file, "pinocchio": pinocchio_mjcf}.items():
+            other = reader(file)
+            if isinstance(other, str):
+                found[name] = other
+                continue
+            theirs = other(model, *states[0])
+            if isinstance(theirs, str):
+                found[name] = theirs
+            else:
+                only = {"mass matrix": theirs["mass matrix"]}
+                found[name] = compared(ours[0], only)
+    return found

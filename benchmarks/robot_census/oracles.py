@@ -1,0 +1,148 @@
+"""What MuJoCo and Pinocchio say of a robot file, in graftsim's coordinates.
+
+Each reader returns a sentence where the program refuses the file, else a function of a model and a
+state that returns the terms that the program has, or a sentence why they cannot be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Other = Callable[..., "dict[str, np.ndarray] | str"]
+
+
+def mujoco_file(path: Path) -> Other | str:
+    """Of an MJCF, without contact, limits and dry friction, which are constraints there."""
+    import mujoco
+
+    try:
+        m = mujoco.MjModel.from_xml_path(str(path))
+    except (ValueError, RuntimeError) as error:
+        return f"MuJoCo: {' '.join(str(error).split())}"
+    m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    plain = m.nu == m.nactuator and not np.any(m.actuator_delay > 0)
+
+    def terms(model: Any, q: np.ndarray, qd: np.ndarray, u: np.ndarray) -> Any:
+        if (m.nq, m.nv) != (model.nq, model.nv):
+            return f"other coordinates than MuJoCo's: {model.nv} for {m.nv}"
+        d = mujoco.MjData(m)
+        d.qpos[:], d.qvel[:] = q, qd
+        with_controls = plain and m.nu == model.nu
+        if with_controls:
+            d.ctrl[:] = u
+        mujoco.mj_forward(m, d)
+        H = np.zeros((m.nv, m.nv))
+        mujoco.mj_fullM(m, d, H)
+        found = {"mass matrix": H, "bias": d.qfrc_bias.copy(), "passive": d.qfrc_passive.copy()}
+        return found | ({"qdd": d.qacc_smooth.copy()} if with_controls else {})
+
+    return terms
+
+
+def pinocchio_file(path: Path) -> Other | str:
+    """Of a URDF."""
+    import pinocchio as pin
+
+    def build(free: bool) -> Any:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        text = text[text.find("<robot") :]
+        if free:
+            return pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
+        return pin.buildModelFromXML(text)
+
+    try:
+        build(False)
+    except Exception as error:
+        return f"Pinocchio: {' '.join(str(error).split())}"
+    return _Pinocchio(build)
+
+
+def pinocchio_mjcf(path: Path) -> Other | str:
+    """Of an MJCF that graftsim has written."""
+    import pinocchio as pin
+
+    try:
+        model = pin.buildModelFromMJCF(str(path))
+    except Exception as error:
+        return f"Pinocchio: {' '.join(str(error).split())}"
+    return _Pinocchio(lambda free: model)
+
+
+class _Pinocchio:
+    """Pinocchio's terms, joint by joint by name: its order of joints is another."""
+
+    def __init__(self, build: Callable[[bool], Any]) -> None:
+        self.build = build
+
+    def __call__(self, model: Any, q: np.ndarray, qd: np.ndarray, u: np.ndarray) -> Any:
+        import pinocchio as pin
+
+        tree = model.tree
+        moving = [i for i, kind in enumerate(tree.types) if kind != "fixed"]
+        free = bool(moving) and tree.types[moving[0]] == "free" and tree.parent[moving[0]] == -1
+        m = self.build(free)
+        if m.nv != model.nv:
+            return f"other coordinates than Pinocchio's: {model.nv} for {m.nv}"
+        place = _places(m, tree, moving)
+        if isinstance(place, str):
+            return place
+        x, T, drift = _coordinates(m, tree, moving, place, q, qd)
+        data = m.createData()
+        v = T @ qd
+        H = np.triu(pin.crba(m, data, x))
+        H = H + np.triu(H, 1).T
+        found = {"mass matrix": T.T @ H @ T, "bias": T.T @ pin.rnea(m, data, x, v, drift)}
+        found["bias"] -= T.T @ (np.asarray(m.armature) * drift)
+        return found
+
+
+def _places(m: Any, tree: Any, moving: list[int]) -> list[int] | str:
+    """Pinocchio's joint for each moving link of ours."""
+    names = list(m.names)
+    place = []
+    for i in moving:
+        name = tree.joints[i]
+        if name in names:
+            place.append(names.index(name))
+        elif tree.types[i] == "free" and "root_joint" in names:
+            place.append(names.index("root_joint"))
+        else:
+            return f"Pinocchio has no joint '{name}'"
+        nv = m.joints[place[-1]].nv
+        if nv != len(tree.v_index[i]):
+            return f"joint '{name}' has {nv} degrees of freedom in Pinocchio"
+        if tree.types[i] == "planar":
+            return "planar joints have other coordinates in Pinocchio"
+    return place
+
+
+def _coordinates(
+    m: Any, tree: Any, moving: list[int], place: list[int], q: np.ndarray, qd: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pinocchio's q, and T and drift of v = T qd, a = T qdd + drift."""
+    import pinocchio as pin
+
+    x, T, drift = pin.neutral(m), np.zeros((m.nv, len(qd))), np.zeros(m.nv)
+    for i, p in zip(moving, place, strict=True):
+        joint, rows, columns = m.joints[p], list(tree.q_index[i]), list(tree.v_index[i])
+        own = slice(joint.idx_q, joint.idx_q + joint.nq)
+        into = np.arange(joint.idx_v, joint.idx_v + joint.nv)
+        T[into, columns] = 1.0
+        mine = q[rows]
+        if tree.types[i] == "free":
+            w, a, b, c = mine[3:]
+            R = pin.Quaternion(w, a, b, c).toRotationMatrix()
+            T[np.ix_(into[:3], columns[:3])] = R.T
+            drift[into[:3]] = -np.cross(qd[columns[3:]], R.T @ qd[columns[:3]])
+            x[own] = [*mine[:3], a, b, c, w]
+        elif tree.types[i] == "spherical":
+            x[own] = np.roll(mine, -1)
+        elif joint.nq == 2:
+            x[own] = [np.cos(mine[0]), np.sin(mine[0])]
+        else:
+            x[own] = mine
+    return x, T, drift
