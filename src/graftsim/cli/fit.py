@@ -65,16 +65,7 @@ def _read(
     options: FitOptions, tables: Mapping[str, Any], console: Console
 ) -> tuple[inputs.Inputs, list[Finding]]:
     """Read everything, and check the recordings."""
-    read = inputs.read(
-        options.robot,
-        options.logs,
-        options.data,
-        options.simulation,
-        options.touch,
-        tables,
-        console,
-        checked=True,
-    )
+    read = inputs.read(options, tables, console, checked=True)
     findings = check(robot_of(read.simulator, options.effort), [*read.recordings, *read.heldout])
     before_fit(findings, console, stop=not options.no_check)
     return read, findings

@@ -20,7 +20,7 @@ QUANTILE = 1.959963984540054
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """One fitted number. `low`, `high`: 95 % interval.
+    """One fitted number. `low`, `high`: 95 % interval; `lower`, `upper`: where it was sought.
 
     `between`: its standard deviation between recordings beyond what noise explains; NaN of one
     recording, or where single ones do not determine it.
@@ -38,6 +38,8 @@ class ParameterRow:
     # Where a number that was not free could move this one: which, and the deviation then.
     trades_with: str = ""
     std_if_freed: float = float("nan")
+    lower: float = float("-inf")
+    upper: float = float("inf")
 
 
 @dataclass(frozen=True)
