@@ -119,11 +119,16 @@ def only_ratios(relative_std: float, names: Sequence[str]) -> str:
     )
 
 
-def scale_held(held: Sequence[str]) -> str:
-    """Of a factor that is fixed by numbers that were held."""
+def scale_held(held: Sequence[str], on_bound: Sequence[str] = ()) -> str:
+    """Of a factor that is fixed by numbers that were held, or that ended on a bound."""
+    ended = ""
+    if on_bound:
+        ended = (
+            f", and of {', '.join(on_bound)} on {'its bound' if len(on_bound) == 1 else 'theirs'}"
+        )
     return (
-        f"{ONLY_RATIOS} It is that of the numbers that were held, {', '.join(held) or 'priors'}: "
-        "if those are wrong, all are by the same factor."
+        f"{ONLY_RATIOS} It is that of the numbers that were held, {', '.join(held) or 'priors'}"
+        f"{ended}: if those are wrong, all are by the same factor."
     )
 
 
