@@ -113,7 +113,7 @@ def fitted(figures: Figures, name: str, posed: gs.Problem) -> gs.Result:
     began, spent = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GraftsimWarning)
-        result = gs.fit(posed)
+        result = gs.fit(posed, local=gs.LevenbergMarquardt(iterations=100))
     figures.note(f"{name}: fit", time.perf_counter() - began, "s")
     figures.note(f"{name}: fit, CPU time", time.process_time() - spent, "s")
     delay = next(r for r in result.parameters if r.name.startswith("actuator.delay"))

@@ -29,7 +29,7 @@ class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     fit: Annotated[str, tyro.conf.Positional, shown("FIT_FOLDER")]
     """Folder of graftsim fit (its --out), with fit.json and robot.xml."""
-    form: Annotated[FormatName, tyro.conf.arg(name="as", help=described("", FORMATS).help.strip())]
+    form: Annotated[FormatName, tyro.conf.arg(name="as"), described("", FORMATS)]
     out: Annotated[str | None, shown("FILE")] = None
     """File to write, of onnx-actuator a folder; default: in the fit's folder."""
     dt: Annotated[Step, shown("S")] = PHYSICS_DT

@@ -29,6 +29,7 @@ from graftsim.identify.evidence.certainty import FAILURES
 from graftsim.identify.evidence.landscape import landscape, landscape_box
 from graftsim.identify.fit.fit import tasks_of
 from graftsim.identify.fit.plan import Plan
+from graftsim.identify.fit.runaway import many_minima
 from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.problem import MEASURED, SAMPLE
 from graftsim.optim.global_search import GlobalSearch
@@ -107,7 +108,7 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     sparsity = options.networks.sparsity
     sure = options.certainty
     resample = _evidence(options, problem)
-    search = _search(options.solver)
+    search = _search(options.solver, problem)
     spread = options.solver.workers or options.solver.cluster
     if search is None and resample is None and spread:
         console.print(
@@ -171,16 +172,19 @@ def _with_landscape(problem: Problem, result: Result, x: str, y: str) -> Result:
         return replace(result, warnings=(said, *result.warnings))
 
 
-def _search(options: SolverOptions) -> GlobalSearch | Automatic | None:
-    """The search that `--search`, `--seed` and `--starts` ask for."""
-    if options.search == "none":
+def _search(options: SolverOptions, problem: Problem) -> GlobalSearch | Automatic | None:
+    """The search that `--search`, `--seed` and `--starts` ask for, or that the problem needs."""
+    name, starts = options.search, options.starts
+    if name is None:
+        name = Automatic.name if many_minima(problem.parameters.names) else "none"
+        starts = None if name == "none" else starts
+    if name == "none":
         return None
-    starts = options.starts
-    if options.search == Automatic.name:
+    if name == Automatic.name:
         if starts is not None:
             raise ProblemError("--starts goes with a search that is named, not with auto.")
         return Automatic(options.seed)
-    search = replace(GLOBAL_SEARCHES[options.search](), seed=options.seed)
+    search = replace(GLOBAL_SEARCHES[name](), seed=options.seed)
     if starts is None:
         return search
     if starts < 1:

@@ -156,6 +156,14 @@ def on_bound(name: str, value: float, unit: str) -> str:
     return f"{name} ended on its bound, {value:.6g} {unit}."
 
 
+def ran_away(name: str, value: float, better: float, unit: str, times: float) -> str:
+    """Of a parameter that a local fit took far away, at so many times the cost of another start."""
+    return (
+        f"From its start {name} ran to {value:.4g} {unit}, a wrong minimum: {times:.3g} times the "
+        f"cost; a search found {better:.4g}."
+    )
+
+
 def negative(names: Sequence[str], largest: str) -> str:
     """Of numbers that forces put below zero, where none can be; `largest`: one with its value."""
     others = f" and {len(names) - 1} more" if len(names) > 1 else ""

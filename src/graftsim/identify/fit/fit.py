@@ -18,6 +18,7 @@ from graftsim.identify.fit.checkpoint import Checkpoint
 from graftsim.identify.fit.global_search import Automatic, choose, searched
 from graftsim.identify.fit.graft_summary import summarise
 from graftsim.identify.fit.plan import Plan
+from graftsim.identify.fit.runaway import runaways
 from graftsim.identify.fit.stages import Journal, Progress, run_stage
 from graftsim.identify.fit.state import FitState
 from graftsim.identify.pool.pool import Pool
@@ -154,7 +155,9 @@ def _automatic(
             f"{costs[1]:.4g} after the search"
         )
         seconds = found.seconds + other.seconds
+        ran = runaways(found, other)
         found = replace(other if costs[1] < costs[0] else found, seconds=seconds)
+        found = replace(found, warnings=(*ran, *found.warnings))
     return replace(found, settings=found.settings | {"search": said})
 
 
