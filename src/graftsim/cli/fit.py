@@ -37,6 +37,9 @@ from graftsim.optim.strategies import GLOBAL_SEARCHES
 from graftsim.report import check_report
 from graftsim.report.write import facts
 
+# A search that nobody asked for needs residuals of so many times the noise, or a number that ran.
+GROSS = 3.0
+
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
     """Fit, print the table, write the report; 1 when the solver did not converge."""
@@ -175,10 +178,9 @@ def _with_landscape(problem: Problem, result: Result, x: str, y: str) -> Result:
 def _search(options: SolverOptions, problem: Problem) -> GlobalSearch | Automatic | None:
     """The search that `--search`, `--seed` and `--starts` ask for, or that the problem needs."""
     name, starts = options.search, options.starts
-    if name is None:
-        name = Automatic.name if many_minima(problem.parameters.names) else "none"
-        starts = None if name == "none" else starts
-    if name == "none":
+    if name is None and starts is None and many_minima(problem.parameters.names):
+        return Automatic(options.seed, above=GROSS)
+    if name in (None, "none"):
         return None
     if name == Automatic.name:
         if starts is not None:

@@ -63,9 +63,9 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     search: Annotated[
         SearchName | None,
         described(
-            "Begin from many points within the bounds at once, against wrong minima; default: auto "
-            "where servo gains, delays or lengths are free, else none; auto: only if a local fit "
-            "leaves more than noise;",
+            "Begin from many points within the bounds at once, against wrong minima; auto: only if "
+            "a local fit leaves more than noise; default: where servo gains, delays or lengths are "
+            "free, if it leaves three times the noise or one of them ran away, else none;",
             GLOBAL_SEARCHES,
         ),
     ] = None

@@ -43,6 +43,25 @@ def runaways(found: Result, better: Result) -> tuple[str, ...]:
     )
 
 
+def good_enough(found: Result, above: float) -> str | None:
+    """Why a local fit needs no search, None if it does.
+
+    above: residuals of more than so many times the noise may be those of a wrong minimum.
+    """
+    if found.lack is None:
+        return None
+    if not found.lack.clear:
+        return "the local fit leaves hardly more than noise"
+    far = [r for r in found.parameters if many_minima([r.name]) and ran(r)]
+    # A gain or a delay that ended at zero is one that the machine has not.
+    if found.lack.over_noise > above or any(r.value != 0 for r in far):
+        return None
+    return (
+        f"the local fit leaves {found.lack.over_noise:.3g} times the noise, and no gain, delay or "
+        "length ran away: it rather lacks an effect"
+    )
+
+
 def ran(row: ParameterRow) -> bool:
     """Is a parameter on its bound, or orders of magnitude from its start?"""
     with np.errstate(divide="ignore", invalid="ignore"):
