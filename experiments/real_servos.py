@@ -46,8 +46,9 @@ FREE: dict[str, Any] = {
     "joint.friction[*]": gs.Positive(),
     "joint.armature[*]": gs.Positive(),
     "actuator.zero[*]": gs.Unbounded(),
-    "actuator.delay[*]": gs.Bounds(0.0, 0.02, shared=True),
 }
+# Longest delay (s) that is looked for: an arm on a table may be slower than a leg.
+LONGEST = {"aliengo": 0.02, "go2": 0.02, "z1": 0.06}
 FITTED_SECONDS = 11.0
 RIVAL = Path(__file__).resolve().parents[1] / "benchmarks" / "rivals" / "servo_sysid.py"
 # Where the gripper of the Z1 stands when it is closed (rad), and a stiff stop (N m/rad, s/rad).
@@ -81,9 +82,10 @@ def read(path: Path, model: gs.Model) -> gs.Recording:
     return recording.select(*(n for n in recording if n.startswith("joint.q[") or n in commands))
 
 
-def problem(of: gs.Simulator, recording: gs.Recording, **options: Any) -> gs.Problem:
+def problem(robot: str, of: gs.Simulator, recording: gs.Recording) -> gs.Problem:
     """The fit of one recording."""
-    return gs.Problem(of, recording, FREE, **({"holdout": 0.0} | options))
+    delay = gs.Bounds(0.0, LONGEST[robot], shared=True)
+    return gs.Problem(of, recording, FREE | {"actuator.delay[*]": delay}, holdout=0.0)
 
 
 def open_loop(of: gs.Simulator, recording: gs.Recording, joints: tuple[str, ...]) -> float:
@@ -169,7 +171,7 @@ def go2(figures: Figures, quick: bool, judge: Path | None, python: str = "") -> 
     joints = start.model.tree.dofs
     log = read(data / "go2_run0.npz", start.model)
     log = log.trim(0.0, 2.0) if quick else log
-    result = fitted(figures, "Go2", problem(start, log))
+    result = fitted(figures, "Go2", problem("go2", start, log))
     fresh = sorted(judge.glob("go2*.npz")) if judge else [data / f"go2_run{k}.npz" for k in (4, 5)]
     runs = {path.stem: read(path, start.model) for path in fresh}
     figures.note("Go2: open loop, run 0", open_loop(result.simulator, log, joints), "mrad")
@@ -186,7 +188,7 @@ def go2(figures: Figures, quick: bool, judge: Path | None, python: str = "") -> 
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GraftsimWarning)
-        more = gs.fit(problem(with_graft(result.simulator), log))
+        more = gs.fit(problem("go2", with_graft(result.simulator), log))
     after = [open_loop(more.simulator, run, joints) for run in runs.values()]
     figures.note(
         "Go2: open loop, unseen runs, with friction that depends on the angle",
@@ -200,7 +202,7 @@ def other(figures: Figures, robot: str, quick: bool, judge: Path | None) -> None
     joints = start.model.tree.dofs
     log = read(data / f"{robot}_run0.npz", start.model)
     seconds = 2.0 if quick else FITTED_SECONDS
-    result = fitted(figures, robot, problem(start, log.trim(0.0, seconds)))
+    result = fitted(figures, robot, problem(robot, start, log.trim(0.0, seconds)))
     rest = {"the rest": log.trim(FITTED_SECONDS, float(log.overlap[1]))}
     if judge:
         rest |= {p.stem: read(p, start.model) for p in sorted(judge.glob(f"{robot}*.npz"))}

@@ -28,6 +28,8 @@ STEP, LONGEST_DELAY = 1e-3, 0.02
 START = {"damping": 0.1, "frictionloss": 0.1, "armature": 0.01}
 HIGHEST = {"damping": 10.0, "frictionloss": 10.0, "armature": 1.0}
 ZERO = 0.2  # rad, to each side
+# Less than a step has no effect in MuJoCo, so a delay that starts there would stay.
+DELAY = 4e-3
 NOISE = 1e-3  # rad
 
 
@@ -97,7 +99,7 @@ def parameters(joints: list[str], actuators: list[str]) -> Any:
         for a in spec.actuators:
             a.delay = float(p.value[0])
 
-    add("delay", 1e-4, 0.0, LONGEST_DELAY, late)
+    add("delay", DELAY, 0.0, LONGEST_DELAY, late)
     return out
 
 

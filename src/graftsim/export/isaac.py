@@ -22,8 +22,9 @@ from graftsim.viewer.files import write_atomically
 
 USES = """Each value of ACTUATORS is one for ArticulationCfg(actuators=ACTUATORS). RANGES: where a
 number may lie, by joint, for events of mdp.randomize_actuator_gains and randomize_joint_parameters
-with operation='abs'. ENCODER_ZERO (rad, m) is to be added to the targets of positions. Fields named
-effort_limit and velocity_limit are those of Isaac Lab 2, which version 3 also takes."""
+with operation='abs'. ENCODER_ZERO (rad, m) is to be added to the targets of positions. Frictions
+are efforts (N m, N), as Isaac Sim takes them from version 5 on. Fields named effort_limit and
+velocity_limit are those of Isaac Lab 2, which version 3 also takes."""
 
 
 class Group(NamedTuple):
