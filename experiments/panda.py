@@ -13,17 +13,8 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import inverse_figures as shared
 import numpy as np
-from inverse_figures import (
-    base_figures,
-    body_figures,
-    files_of,
-    finish,
-    fitted,
-    force_figures,
-    quarter_figures,
-    together,
-)
 from plain_regression import Plain
 
 import graftsim as gs
@@ -117,7 +108,7 @@ def published_error(panda: gs.Model, held: Sequence[gs.Recording], fit: gs.Inver
         sigmoid = A / (1 + np.exp(-alpha * (piece.qd + v))) - A / (1 + np.exp(-alpha * v))
         left = piece.tau - links.forces @ links.start - sigmoid
         errors.append(parallel(piece.t, left, fit.filtering))
-    return together(np.concatenate(errors))
+    return shared.together(np.concatenate(errors))
 
 
 def main() -> int:
@@ -128,23 +119,23 @@ def main() -> int:
     if not folder.is_dir():
         print(f"No recordings in {folder}: set GRAFTSIM_DATA to the data folder.", file=sys.stderr)
         return 2
-    panda, given = model(), [read(path) for path in files_of(folder)]
+    panda, given = model(), [read(path) for path in shared.files_of(folder)]
     train, held = held_out(given, CUT)
     if arguments.judge:
-        train, held = given, [read(path) for path in files_of(arguments.judge)]
+        train, held = given, [read(path) for path in shared.files_of(arguments.judge)]
     terms = [t for t in gs.FORCE_TERMS if t.name != "joint.armature"]
-    fit = fitted(panda, train, holdout=held, terms=terms)
+    fit = shared.fitted(panda, train, holdout=held, terms=terms)
     figures = Figures("Franka Panda", seed=arguments.seed, json_path=arguments.json)
-    force_figures(figures, fit, Plain(panda).errors(train, held, fit.filtering))
-    quarter_figures(figures, panda, given[0], Plain(panda), terms=terms)
+    shared.force_figures(figures, fit, Plain(panda).errors(train, held, fit.filtering))
+    shared.quarter_figures(figures, panda, given[0], Plain(panda), terms=terms)
     figures.note("all joints, held out, published", published_error(panda, held, fit), "N m")
-    base_figures(figures, fit)
+    shared.base_figures(figures, fit)
     for i, amplitude in enumerate(FRICTION[0]):
         name = f"joint.friction[joint{i + 1}]"
         figures.note(name, fit.value(name), "N m")
         figures.note(f"{name}, published, half of the sigmoid", amplitude / 2, "N m")
-    body_figures(figures, fit.model)
-    return finish(figures, fit)
+    shared.body_figures(figures, fit.model)
+    return shared.finish(figures, fit)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,21 @@ zeros and one delay for all are fitted. Go2: to run 0; runs 4 and 5 are then pre
 over their whole length. AlienGo and Z1: to their first 11 s; the last 5 s judge. `--judge FOLDER`:
 recordings of the same names that nobody has seen.
 
+The Z1's log has a commanded torque that is no feed-forward: it is kp (command - position) - kd
+velocity to 2 mN m, so the servo gives it anyway, and it is left out. Its gripper closes against a
+stop at -0.06 rad, short of the file's limit of 0.05, which counts as its limit here.
+
 Then what is left: a graft that multiplies the friction of each joint by a function of its angle.
+
+`--rival PYTHON`: `mujoco.sysid` on the Go2's problem too, in a Python with mujoco[sysid].
 """
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -27,6 +36,7 @@ import graftsim as gs
 from graftsim.identify.problem.windows import Cutting, cut
 from graftsim.targets import Figures
 
+ROBOTS = ("aliengo", "z1", "go2")
 DT, SUBSTEPS = 0.005, 5
 # The files have no passive numbers.
 START = {"joint.damping": 0.1, "joint.friction": 0.1, "joint.armature": 0.01,
@@ -36,9 +46,13 @@ FREE: dict[str, Any] = {
     "joint.friction[*]": gs.Positive(),
     "joint.armature[*]": gs.Positive(),
     "actuator.zero[*]": gs.Unbounded(),
-    "actuator.delay[*]": gs.Bounds(0.0, 0.02, shared=True),
 }
+# Longest delay (s) that is looked for: an arm on a table may be slower than a leg.
+LONGEST = {"aliengo": 0.02, "go2": 0.02, "z1": 0.06}
 FITTED_SECONDS = 11.0
+RIVAL = Path(__file__).resolve().parents[1] / "benchmarks" / "rivals" / "servo_sysid.py"
+# Where the gripper of the Z1 stands when it is closed (rad), and a stiff stop (N m/rad, s/rad).
+STOP = {"joint.upper": -0.0595, "joint.limit_stiffness": 2000.0, "joint.limit_damping": 0.05}
 
 
 def folders() -> tuple[Path, Path]:
@@ -54,18 +68,24 @@ def simulator(robot: str) -> gs.Simulator:
         model = gs.load(folders()[1] / f"{robot}.xml")
     for name, value in START.items():
         model = gs.model.with_leaf(model, name, jnp.full(model.nv, value))
+    for name, value in STOP.items() if "jointGripper" in model.tree.dofs else ():
+        every = gs.model.leaf(model, name)
+        closed = every.at[model.tree.dofs.index("jointGripper")].set(value)
+        model = gs.model.with_leaf(model, name, closed)
     return gs.Simulator(model, DT, substeps=SUBSTEPS, integrator=gs.ImplicitDamping())
 
 
 def read(path: Path, model: gs.Model) -> gs.Recording:
-    """Positions and commands of a run; its speeds are made from the positions, and left out."""
+    """Positions and commanded positions of a run; its speeds are made from the positions."""
     recording = gs.read_recording(path, robot=model, suspicious="note")
-    return recording.select(*(n for n in recording if n.startswith(("joint.q[", "control["))))
+    commands = [f"control[{name}]" for name in model.actuator.names]
+    return recording.select(*(n for n in recording if n.startswith("joint.q[") or n in commands))
 
 
-def problem(of: gs.Simulator, recording: gs.Recording, **options: Any) -> gs.Problem:
+def problem(robot: str, of: gs.Simulator, recording: gs.Recording) -> gs.Problem:
     """The fit of one recording."""
-    return gs.Problem(of, recording, FREE, **({"holdout": 0.0} | options))
+    delay = gs.Bounds(0.0, LONGEST[robot], shared=True)
+    return gs.Problem(of, recording, FREE | {"actuator.delay[*]": delay}, holdout=0.0)
 
 
 def open_loop(of: gs.Simulator, recording: gs.Recording, joints: tuple[str, ...]) -> float:
@@ -95,7 +115,7 @@ def fitted(figures: Figures, name: str, posed: gs.Problem) -> gs.Result:
     began, spent = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GraftsimWarning)
-        result = gs.fit(posed)
+        result = gs.fit(posed, local=gs.LevenbergMarquardt(iterations=100))
     figures.note(f"{name}: fit", time.perf_counter() - began, "s")
     figures.note(f"{name}: fit, CPU time", time.process_time() - spent, "s")
     delay = next(r for r in result.parameters if r.name.startswith("actuator.delay"))
@@ -107,6 +127,37 @@ def fitted(figures: Figures, name: str, posed: gs.Problem) -> gs.Result:
     return result
 
 
+def rival(python: str, fitted: str, runs: dict[str, gs.Recording]) -> dict[str, Any]:
+    """What `mujoco.sysid` finds in the Go2's log `fitted`, and its errors over all runs."""
+    model = simulator("go2").model
+    joints, servos = model.tree.dofs, model.actuator.names
+    logs: dict[str, Any] = {"joints": joints, "actuators": servos, "fitted": fitted, "dt": DT}
+    for name, run in runs.items():
+        q = np.stack([run[f"joint.q[{j}]"].values[:, 0] for j in joints], 1)
+        u = np.stack([run[f"control[{a}]"].values[:, 0] for a in servos], 1)
+        logs |= {f"{name}.q": q, f"{name}.u": u, f"{name}.qd": np.gradient(q, DT, axis=0)}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        np.savez(place / "logs.npz", **logs)
+        files = [folders()[1] / "go2.xml", place / "logs.npz", place / "out.json"]
+        subprocess.run([python, str(RIVAL), *map(str, files)], check=True)
+        return json.loads((place / "out.json").read_text())
+
+
+def beside(figures: Figures, python: str, log: gs.Recording, runs: dict[str, gs.Recording]) -> None:
+    """Figures of the rival."""
+    found = rival(python, "fitted", {"fitted": log, **runs})
+    errors = found["errors"]
+    figures.note("Go2: mujoco.sysid, CPU time", found["cpu"], "s")
+    figures.note("Go2: mujoco.sysid, iterations", found["iterations"])
+    figures.note("Go2: mujoco.sysid, delay", 1e3 * found["numbers"]["delay"], "ms")
+    figures.note("Go2: mujoco.sysid, open loop, run 0", errors.pop("fitted"), "mrad")
+    for name, value in errors.items():
+        figures.note(f"Go2: mujoco.sysid, open loop, {name}", value, "mrad")
+    total = float(np.sqrt(np.mean(np.square(list(errors.values())))))
+    figures.note("Go2: mujoco.sysid, open loop, unseen runs", total, "mrad")
+
+
 def with_graft(of: gs.Simulator) -> gs.Simulator:
     """Friction of each joint times a function of its angle, which starts as one."""
     graft = gs.Graft("joint.tau_friction[*]", "joint.q[*]", gs.MLP(8), mode="scale",
@@ -114,13 +165,13 @@ def with_graft(of: gs.Simulator) -> gs.Simulator:
     return of.graft(gs.Blueprint(graft), key=jax.random.key(0))
 
 
-def go2(figures: Figures, quick: bool, judge: Path | None) -> None:
+def go2(figures: Figures, quick: bool, judge: Path | None, python: str = "") -> None:
     """Run 0 fitted; runs 4 and 5, or those of `judge`, predicted."""
     start, data = simulator("go2"), folders()[0]
     joints = start.model.tree.dofs
     log = read(data / "go2_run0.npz", start.model)
     log = log.trim(0.0, 2.0) if quick else log
-    result = fitted(figures, "Go2", problem(start, log))
+    result = fitted(figures, "Go2", problem("go2", start, log))
     fresh = sorted(judge.glob("go2*.npz")) if judge else [data / f"go2_run{k}.npz" for k in (4, 5)]
     runs = {path.stem: read(path, start.model) for path in fresh}
     figures.note("Go2: open loop, run 0", open_loop(result.simulator, log, joints), "mrad")
@@ -131,11 +182,13 @@ def go2(figures: Figures, quick: bool, judge: Path | None) -> None:
         figures.note(f"Go2: open loop, {name}, start", open_loop(start, run, joints), "mrad")
     total = float(np.sqrt(np.mean(np.square(list(errors.values())))))
     figures.at_most("Go2: open loop, unseen runs", total, 3.0, "mrad")
+    if python:
+        beside(figures, python, log, runs)
     if quick:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GraftsimWarning)
-        more = gs.fit(problem(with_graft(result.simulator), log))
+        more = gs.fit(problem("go2", with_graft(result.simulator), log))
     after = [open_loop(more.simulator, run, joints) for run in runs.values()]
     figures.note(
         "Go2: open loop, unseen runs, with friction that depends on the angle",
@@ -149,7 +202,7 @@ def other(figures: Figures, robot: str, quick: bool, judge: Path | None) -> None
     joints = start.model.tree.dofs
     log = read(data / f"{robot}_run0.npz", start.model)
     seconds = 2.0 if quick else FITTED_SECONDS
-    result = fitted(figures, robot, problem(start, log.trim(0.0, seconds)))
+    result = fitted(figures, robot, problem(robot, start, log.trim(0.0, seconds)))
     rest = {"the rest": log.trim(FITTED_SECONDS, float(log.overlap[1]))}
     if judge:
         rest |= {p.stem: read(p, start.model) for p in sorted(judge.glob(f"{robot}*.npz"))}
@@ -163,11 +216,15 @@ def other(figures: Figures, robot: str, quick: bool, judge: Path | None) -> None
 def main() -> int:
     parser = Figures.arguments((__doc__ or "").split("\n")[0])
     parser.add_argument("--judge", type=Path, metavar="FOLDER", help="recordings not seen so far")
+    parser.add_argument("--rival", metavar="PYTHON", default="", help="with mujoco[sysid]")
+    parser.add_argument("--only", choices=ROBOTS, help="one robot alone")
     options = parser.parse_args()
     figures = Figures("Servos of real robots", seed=options.seed, json_path=options.json)
-    for robot in ("aliengo", "z1"):
-        other(figures, robot, options.quick, options.judge)
-    go2(figures, options.quick, options.judge)
+    for robot in ROBOTS if options.only is None else (options.only,):
+        if robot == "go2":
+            go2(figures, options.quick, options.judge, options.rival)
+        else:
+            other(figures, robot, options.quick, options.judge)
     return 0 if figures.finish() else 1
 
 

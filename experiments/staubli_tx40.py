@@ -12,16 +12,8 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import inverse_figures as shared
 import numpy as np
-from inverse_figures import (
-    base_figures,
-    body_figures,
-    files_of,
-    finish,
-    fitted,
-    force_figures,
-    quarter_figures,
-)
 from plain_regression import Plain
 
 import graftsim as gs
@@ -92,16 +84,16 @@ def main() -> int:
     given = [read(model, folder / "train.npz")]
     train, held = held_out(given, 0.25)
     if arguments.judge:
-        train, held = given, [read(model, path) for path in files_of(arguments.judge)]
-    fit = fitted(model, train, holdout=held, transmission=transmission())
+        train, held = given, [read(model, path) for path in shared.files_of(arguments.judge)]
+    fit = shared.fitted(model, train, holdout=held, transmission=transmission())
     figures = Figures("Staubli TX40", seed=arguments.seed, json_path=arguments.json)
     plain = Plain(model, tuple(transmission().speeds), rotor=True)
-    force_figures(figures, fit, plain.errors(train, held, fit.filtering))
+    shared.force_figures(figures, fit, plain.errors(train, held, fit.filtering))
     friction_figures(figures, fit)
-    quarter_figures(figures, model, given[0], plain, transmission=transmission())
-    base_figures(figures, fit)
-    body_figures(figures, fit.model)
-    return finish(figures, fit)
+    shared.quarter_figures(figures, model, given[0], plain, transmission=transmission())
+    shared.base_figures(figures, fit)
+    shared.body_figures(figures, fit.model)
+    return shared.finish(figures, fit)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ HEAVY = (
     "pinocchio",
     "dask",
     "onnx",
+    "onnxruntime",
     "rosbags",
     "mcap",
     "h5py",

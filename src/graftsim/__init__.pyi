@@ -30,6 +30,12 @@ from .errors import (
     ProblemError as ProblemError,
     VariableError as VariableError,
 )
+from .export import (
+    EXPORT_FORMATS as EXPORT_FORMATS,
+    Exported as Exported,
+    ExportFormat as ExportFormat,
+    export as export,
+)
 from .graft import (
     GRU as GRU,
     MLP as MLP,

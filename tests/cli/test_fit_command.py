@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 import graftsim as gs
+from graftsim.cli import fit
+from graftsim.cli.fit_options import SolverOptions
 
 QUICK = ["--dt", "0.01", "--horizon", "0.3", "--growth", "1.0", "--free", "joint.damping[*]"]
 START = ["--start", "joint.damping[*]=0.2"]
@@ -113,6 +116,25 @@ def test_quiet_resume_and_run_file(cli, place, tmp_path):
     second = json.loads((tmp_path / "out" / "fit.json").read_text())
     assert second["outcome"] == "converged"
     assert second["parameters"][0]["value"] == pytest.approx(0.05, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("names", "flags", "wanted"),
+    [
+        (["joint.damping[a]", "actuator.delay[*]"], {}, "auto"),
+        (["actuator.kp[m]"], {"seed": 3}, "auto"),
+        (["actuator.kp[m]"], {"search": "none"}, None),
+        (["joint.damping[a]", "link.mass[b]"], {}, None),
+        (["joint.damping[a]"], {"search": "auto"}, "auto"),
+        (["joint.damping[a]"], {"search": "basin_hopping", "starts": 8}, "basin_hopping"),
+    ],
+)
+def test_which_search_a_fit_makes(names, flags, wanted):
+    """By default `auto` where gains or delays are free, else none; a flag says otherwise."""
+    problem = SimpleNamespace(parameters=SimpleNamespace(names=names))
+    found = fit._search(SolverOptions(**flags), problem)
+    assert (None if found is None else found.name) == wanted
+    assert found is None or found.seed == flags.get("seed", 0)
 
 
 def test_a_search_is_asked_for_and_reported(cli, place, tmp_path):

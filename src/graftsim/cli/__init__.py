@@ -22,13 +22,14 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
   graftsim check ROBOT LOG...     what in the recordings would spoil a fit, and what mends it
   graftsim discover ROBOT LOG...  find which effects the robot's model lacks: words and formulas
   graftsim excite ROBOT           propose the next trajectory to record, as a log to play
+  graftsim export FIT_FOLDER      a fit for other programs: MJCF, URDF, Isaac Lab, mjlab, a net
   graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped
   graftsim simulate ROBOT         run the simulator and write the motion as a log
 
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
-COMMANDS = ("import", "fit", "check", "discover", "excite", "inspect", "simulate")
+COMMANDS = ("import", "fit", "check", "discover", "excite", "export", "inspect", "simulate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -111,6 +112,14 @@ def _run(command: str, args: Sequence[str]) -> int:
         from graftsim.cli import excite
 
         return excite.run(wanted)
+    if command == "export":
+        from graftsim.cli.export_options import ExportOptions
+        from graftsim.cli.options import parse
+
+        exported = parse(ExportOptions, command, args)
+        from graftsim.cli import export
+
+        return export.run(exported)
     from graftsim.cli.options import InspectOptions, SimulateOptions, parse
 
     if command == "inspect":

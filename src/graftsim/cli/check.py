@@ -30,16 +30,7 @@ def run(options: CheckOptions, tables: Mapping[str, Any], args: Sequence[str]) -
     if options.json:
         check_file(options.json)
     with inputs.shown_warnings(console):
-        read = inputs.read(
-            options.robot,
-            options.logs,
-            options.data,
-            options.simulation,
-            options.touch,
-            tables,
-            console,
-            checked=True,
-        )
+        read = inputs.read(options, tables, console, checked=True)
     robot = robot_of(read.simulator, options.effort)
     every = [*read.recordings, *read.heldout]
     findings = check(robot, every)

@@ -21,6 +21,9 @@ def names(*more: str, strategies: Mapping[str, Any]) -> Any:
 
 
 def described(text: str, strategies: Mapping[str, Any]) -> Any:
-    """Help of such a flag: a text, and what each strategy says of itself."""
+    """Help of such a flag: a text, which says what holds where nothing is given, and what
+    each strategy says of itself.
+    """
     each = "; ".join(f"{name}: {kind.help}" for name, kind in strategies.items())
-    return tyro.conf.arg(help=f"{text} {each}.")
+    hint = {"help_behavior_hint": ""} if "default:" in text else {}
+    return tyro.conf.arg(help=f"{text} {each}.".strip(), **hint)

@@ -31,15 +31,7 @@ def run(options: DiscoverOptions, tables: Mapping[str, Any], args: Sequence[str]
         raise ProblemError(f"--level must be a probability between 0 and 1, got {search.level}.")
     candidates = candidates_from(options.candidates, tables.get("candidates"))
     with inputs.shown_warnings(console):
-        read = inputs.read(
-            options.robot,
-            options.logs,
-            options.data,
-            options.simulation,
-            options.touch,
-            tables,
-            console,
-        )
+        read = inputs.read(options, tables, console)
     free = setup.named_free(options.free, tables.get("free"))
     with inputs.shown_warnings(console), LineProgress(console) as progress:
         found = discover(

@@ -29,12 +29,16 @@ from graftsim.identify.evidence.certainty import FAILURES
 from graftsim.identify.evidence.landscape import landscape, landscape_box
 from graftsim.identify.fit.fit import tasks_of
 from graftsim.identify.fit.plan import Plan
+from graftsim.identify.fit.runaway import many_minima
 from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.problem import MEASURED, SAMPLE
 from graftsim.optim.global_search import GlobalSearch
 from graftsim.optim.strategies import GLOBAL_SEARCHES
 from graftsim.report import check_report
 from graftsim.report.write import facts
+
+# A search that nobody asked for needs residuals of so many times the noise, or a number that ran.
+GROSS = 3.0
 
 
 def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> int:
@@ -65,16 +69,7 @@ def _read(
     options: FitOptions, tables: Mapping[str, Any], console: Console
 ) -> tuple[inputs.Inputs, list[Finding]]:
     """Read everything, and check the recordings."""
-    read = inputs.read(
-        options.robot,
-        options.logs,
-        options.data,
-        options.simulation,
-        options.touch,
-        tables,
-        console,
-        checked=True,
-    )
+    read = inputs.read(options, tables, console, checked=True)
     findings = check(robot_of(read.simulator, options.effort), [*read.recordings, *read.heldout])
     before_fit(findings, console, stop=not options.no_check)
     return read, findings
@@ -116,7 +111,7 @@ def _fit(options: FitOptions, problem: Problem, console: Console, command: str) 
     sparsity = options.networks.sparsity
     sure = options.certainty
     resample = _evidence(options, problem)
-    search = _search(options.solver)
+    search = _search(options.solver, problem)
     spread = options.solver.workers or options.solver.cluster
     if search is None and resample is None and spread:
         console.print(
@@ -180,16 +175,18 @@ def _with_landscape(problem: Problem, result: Result, x: str, y: str) -> Result:
         return replace(result, warnings=(said, *result.warnings))
 
 
-def _search(options: SolverOptions) -> GlobalSearch | Automatic | None:
-    """The search that `--search`, `--seed` and `--starts` ask for."""
-    if options.search == "none":
+def _search(options: SolverOptions, problem: Problem) -> GlobalSearch | Automatic | None:
+    """The search that `--search`, `--seed` and `--starts` ask for, or that the problem needs."""
+    name, starts = options.search, options.starts
+    if name is None and starts is None and many_minima(problem.parameters.names):
+        return Automatic(options.seed, above=GROSS)
+    if name in (None, "none"):
         return None
-    starts = options.starts
-    if options.search == Automatic.name:
+    if name == Automatic.name:
         if starts is not None:
             raise ProblemError("--starts goes with a search that is named, not with auto.")
         return Automatic(options.seed)
-    search = replace(GLOBAL_SEARCHES[options.search](), seed=options.seed)
+    search = replace(GLOBAL_SEARCHES[name](), seed=options.seed)
     if starts is None:
         return search
     if starts < 1:

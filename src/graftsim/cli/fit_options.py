@@ -61,13 +61,14 @@ class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
     iterations: Annotated[Number, tyro.conf.arg(metavar="N")] = 50
     """At most so many iterations a horizon."""
     search: Annotated[
-        SearchName,
+        SearchName | None,
         described(
             "Begin from many points within the bounds at once, against wrong minima; auto: only if "
-            "a local fit leaves more than noise;",
+            "a local fit leaves more than noise; default: where servo gains, delays or lengths are "
+            "free, if it leaves three times the noise or one of them ran away, else none;",
             GLOBAL_SEARCHES,
         ),
-    ] = "none"
+    ] = None
     starts: Annotated[Count | None, shown("N")] = None
     """Points of a search, of each of its rounds; default: 16, random_restarts 64, evolution 32."""
     seed: Annotated[Seed, tyro.conf.arg(metavar="N")] = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import equinox as eqx
 from rich.console import Console
@@ -36,29 +36,37 @@ class Inputs(NamedTuple):
         return self._replace(simulator=eqx.tree_at(lambda s: s.model, self.simulator, model))
 
 
+class Asked(Protocol):
+    """What commands on a robot and its logs have in common."""
+
+    @property
+    def robot(self) -> str: ...
+    @property
+    def logs(self) -> tuple[str, ...]: ...
+    @property
+    def data(self) -> DataOptions: ...
+    @property
+    def simulation(self) -> SimulationOptions: ...
+    @property
+    def touch(self) -> TouchOptions: ...
+
+
 def read(
-    robot: str,
-    logs: tuple[str, ...],
-    data: DataOptions,
-    simulation: SimulationOptions,
-    touch: TouchOptions,
-    tables: Mapping[str, Any],
-    console: Console,
-    *,
-    checked: bool = False,
+    asked: Asked, tables: Mapping[str, Any], console: Console, *, checked: bool = False
 ) -> Inputs:
     """Read robot and recordings, and say on the console what is in them.
 
     checked: the recordings will be checked, so that what looks wrong is no warning of their reader.
     """
+    data, simulation, touch = asked.data, asked.simulation, asked.touch
     start = dict(tables.get("start", {})) | assignments(simulation.start, "--start")
-    model = load_for(robot, simulation, touch, start)
+    model = load_for(asked.robot, simulation, touch, start)
     model = setup.set_values(model, start)
     columns = setup.columns_from(data.columns, tables.get("columns"))
     console.print(f"{model}", soft_wrap=True)
     say(model, console, held=touch.contact != "none")
     how = Reading(data, corrections_from(data), "note" if checked else "warn")
-    recordings = read_logs(logs, columns, how, model, console)
+    recordings = read_logs(asked.logs, columns, how, model, console)
     heldout: list[Recording] = []
     if data.heldout:
         heldout = read_logs(data.heldout, columns, how, model, console, "held out: ")

@@ -15,13 +15,10 @@ import numpy as np
 from graftsim.engine import Simulator
 from graftsim.errors import GraftsimError, VariableError, suggest
 from graftsim.graft.bound import BoundGraft, BoundGrafts
-from graftsim.graft.onnx_graph import Function, Graph, can_write
+from graftsim.graft.onnx_graph import Function, Graph, can_write, finished
 from graftsim.graft.structure import Frame
 from graftsim.graft.wiring import Computed
 
-OPSET = 17
-# The version of the file format that came with this set of operations.
-_IR = 8
 _MODES = {
     "add": "y is added to the target.",
     "scale": "The target is multiplied by 1 + y.",
@@ -72,8 +69,6 @@ def export_onnx(
 
 
 def _model(graft: BoundGraft, simulator: Simulator, dtype: np.dtype) -> Any:
-    from onnx import checker, helper
-
     w, g = graft.wiring, Graph(dtype)
     rows = None if w.shared else w.rows
     value = g.Div("x", g.constant(np.asarray(graft.input_scale), "input_scale"))
@@ -88,29 +83,10 @@ def _model(graft: BoundGraft, simulator: Simulator, dtype: np.dtype) -> Any:
     else:
         value = _structured(graft, g, network.to_onnx(g), rows).value(value)
     ends["y"] = g.Mul(value, g.constant(np.asarray(graft.output_scale), "output_scale"))
-    for name, end in ends.items():
-        squeezed = (end,) if rows is None else (end, g.constant(np.array([1])))
-        op = "Identity" if rows is None else "Squeeze"
-        g.nodes.append(helper.make_node(op, squeezed, [name]))
-    kind = helper.np_dtype_to_tensor_dtype(dtype)
-    graph = helper.make_graph(
-        g.nodes,
-        "graft",
-        *(
-            [helper.make_tensor_value_info(n, kind, [rows or "batch", k]) for n, k in side.items()]
-            for side in (inputs, outputs)
-        ),
-        initializer=g.constants,
-    )
-    model = helper.make_model(
-        graph,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=_IR,
-        producer_name="graftsim",
-    )
-    helper.set_model_props(model, _metadata(graft, simulator))
-    checker.check_model(model)
-    return model
+    if rows is not None:
+        ends = {name: g.Squeeze(end, np.array([1])) for name, end in ends.items()}
+    sides = [{n: (rows or "batch", k) for n, k in side.items()} for side in (inputs, outputs)]
+    return finished(g, ends, *sides, _metadata(graft, simulator))
 
 
 def _writable(graft: BoundGraft) -> Any:

@@ -6,13 +6,16 @@ Values have shape [batch, n], or [R, 1, n] for rows with networks of their own, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 Value = str
+OPSET = 17
+# The version of the file format that came with this set of operations.
+_IR = 8
 
 
 class Graph:
@@ -47,6 +50,35 @@ class Graph:
         name = name or f"constant_{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(array, name))
         return name
+
+
+Side = Mapping[str, tuple[int | str, int]]
+
+
+def finished(
+    g: Graph, ends: Mapping[str, Value], inputs: Side, outputs: Side, properties: Mapping[str, str]
+) -> Any:
+    """A checked model of the nodes made so far, in which `ends` are the outputs.
+
+    inputs, outputs: shapes by name; a text in one is an axis of any length.
+    """
+    from onnx import checker, helper
+
+    for name, end in ends.items():
+        g.nodes.append(helper.make_node("Identity", [end], [name]))
+    kind = helper.np_dtype_to_tensor_dtype(g.dtype)
+    sides = [
+        [helper.make_tensor_value_info(name, kind, shape) for name, shape in side.items()]
+        for side in (inputs, outputs)
+    ]
+    graph = helper.make_graph(g.nodes, "graft", *sides, initializer=g.constants)
+    opset = helper.make_opsetid("", OPSET)
+    model = helper.make_model(
+        graph, opset_imports=[opset], ir_version=_IR, producer_name="graftsim"
+    )
+    helper.set_model_props(model, dict(properties))
+    checker.check_model(model)
+    return model
 
 
 @dataclass(frozen=True)

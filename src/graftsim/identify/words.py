@@ -119,11 +119,16 @@ def only_ratios(relative_std: float, names: Sequence[str]) -> str:
     )
 
 
-def scale_held(held: Sequence[str]) -> str:
-    """Of a factor that is fixed by numbers that were held."""
+def scale_held(held: Sequence[str], on_bound: Sequence[str] = ()) -> str:
+    """Of a factor that is fixed by numbers that were held, or that ended on a bound."""
+    ended = ""
+    if on_bound:
+        ended = (
+            f", and of {', '.join(on_bound)} on {'its bound' if len(on_bound) == 1 else 'theirs'}"
+        )
     return (
-        f"{ONLY_RATIOS} It is that of the numbers that were held, {', '.join(held) or 'priors'}: "
-        "if those are wrong, all are by the same factor."
+        f"{ONLY_RATIOS} It is that of the numbers that were held, {', '.join(held) or 'priors'}"
+        f"{ended}: if those are wrong, all are by the same factor."
     )
 
 
@@ -149,6 +154,14 @@ def coarse_step(error: float, impulsive: bool) -> str:
 def on_bound(name: str, value: float, unit: str) -> str:
     """Of a parameter."""
     return f"{name} ended on its bound, {value:.6g} {unit}."
+
+
+def ran_away(name: str, value: float, better: float, unit: str, times: float) -> str:
+    """Of a parameter that a local fit took far away, at so many times the cost of another start."""
+    return (
+        f"From its start {name} ran to {value:.4g} {unit}, a wrong minimum: {times:.3g} times the "
+        f"cost; a search found {better:.4g}."
+    )
 
 
 def negative(names: Sequence[str], largest: str) -> str:

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -127,3 +128,19 @@ def test_without_a_mass_or_force_there_is_nothing_to_say():
 def test_powers_of_mass(name, unit, expected):
     """Each parameter goes with the factor as its unit says."""
     assert power(name, unit) == expected
+
+
+def test_a_number_that_ended_on_a_bound_is_not_called_held():
+    """It fixes the factor where it is not zero, and the sentence says so."""
+    s = simulator()
+    stiff = gs.model.with_leaf(s.model, "actuator.kp", jnp.array([30.0]))
+    free = dict.fromkeys(SCALED, gs.Positive()) | {"actuator.kp[*]": gs.Bounds(30.0, 60.0)}
+    free["link.inertial[rod]"] = gs.Unbounded()
+    start = gs.Simulator(stiff, DT, integrator=gs.ImplicitDamping(), substeps=4)
+    problem = gs.Problem(
+        start, log().select("control[a]", "joint.q[j]"), free, horizon=0.5, growth=(1.0,),
+        holdout=0.0, noise={"joint.q[j]": 1e-3},
+    )  # fmt: skip
+    forces = gs.fit(problem, local=gs.LevenbergMarquardt(iterations=15)).forces
+    assert forces.on_bound == ("actuator.kp[a]",) and "actuator.kp" not in forces.held
+    assert "and of actuator.kp[a] on its bound" in forces.text

@@ -18,6 +18,7 @@ from graftsim.identify.fit.checkpoint import Checkpoint
 from graftsim.identify.fit.global_search import Automatic, choose, searched
 from graftsim.identify.fit.graft_summary import summarise
 from graftsim.identify.fit.plan import Plan
+from graftsim.identify.fit.runaway import good_enough, runaways
 from graftsim.identify.fit.stages import Journal, Progress, run_stage
 from graftsim.identify.fit.state import FitState
 from graftsim.identify.pool.pool import Pool
@@ -141,8 +142,8 @@ def _automatic(
     run = partial(_carry_out, problem, progress=progress, pool=pool)
     found = run(plan, checkpoint=checkpoint)
     chosen, why = choose(problem, search.seed)
-    if found.lack is not None and not found.lack.clear:
-        said = "auto: not needed, the local fit leaves hardly more than noise"
+    if (reason := good_enough(found, search.above)) is not None:
+        said = f"auto: not needed, {reason}"
     elif chosen is None:
         said = f"auto: none, {why}"
     else:
@@ -154,7 +155,9 @@ def _automatic(
             f"{costs[1]:.4g} after the search"
         )
         seconds = found.seconds + other.seconds
+        ran = runaways(found, other)
         found = replace(other if costs[1] < costs[0] else found, seconds=seconds)
+        found = replace(found, warnings=(*ran, *found.warnings))
     return replace(found, settings=found.settings | {"search": said})
 
 

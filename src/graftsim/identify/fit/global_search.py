@@ -31,12 +31,17 @@ from graftsim.optim.subset import Subset
 
 @dataclass(frozen=True)
 class Automatic:
-    """Fit locally, and search as suits the problem's size only if that leaves more than noise."""
+    """Fit locally, and search as suits the problem's size only if that leaves more than noise.
+
+    above: residuals of less than so many times the noise are then a model's lack of an effect and
+    no wrong minimum, unless a gain, a delay or a length ran away.
+    """
 
     name: ClassVar[str] = "auto"
     help: ClassVar[str] = "one that suits the problem, if a local fit leaves more than noise"
 
     seed: int = 0
+    above: float = 0.0
 
 
 # Numbers of parameters whose ranges a few workers can cover, and more workers.

@@ -17,7 +17,7 @@ import numpy as np
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.identify.problem.domains import Domain
-from graftsim.model.model import Actuators, Model
+from graftsim.model.model import Model
 from graftsim.model.numbers import LOAD_DEPENDENT
 from graftsim.recordings.channels import split_name
 from graftsim.selectors import Selector
@@ -49,7 +49,7 @@ def with_inputs(model: Model, channels: Iterable[str]) -> Model:
         if owner in a.names and what in a.drives[a.names.index(owner)].inputs:
             inputs[a.names.index(owner)].append(what)
     new = tuple(tuple(own) for own in inputs)
-    return model if new == a.inputs else _with(model, replace(a, inputs=new))
+    return model if new == a.inputs else replace(model, actuator=replace(a, inputs=new))
 
 
 def with_delays(model: Model, free: Mapping[str, Any]) -> Model:
@@ -66,7 +66,9 @@ def with_delays(model: Model, free: Mapping[str, Any]) -> Model:
         for i in Selector.parse(text.strip()).rows(a.names):
             longest[i] = max(longest[i], domain.upper)
     new = tuple(longest)
-    return model if new == a.longest_delay else _with(model, replace(a, longest_delay=new))
+    return (
+        model if new == a.longest_delay else replace(model, actuator=replace(a, longest_delay=new))
+    )
 
 
 def with_load(model: Model, free: Iterable[str]) -> Model:
@@ -75,7 +77,3 @@ def with_load(model: Model, free: Iterable[str]) -> Model:
     if model.joint.load_dependent or not any(text.strip().startswith(names) for text in free):
         return model
     return replace(model, joint=replace(model.joint, load_dependent=True))
-
-
-def _with(model: Model, actuator: Actuators) -> Model:
-    return replace(model, actuator=actuator)

@@ -40,14 +40,15 @@ _MASS = ("kg", "N")
 class CommonFactor:
     """The factor that all forces and masses share: known to a share `relative_std` by the data.
 
-    measured: a channel measures a force. held: numbers by selector that fix the factor instead.
-    parameters: those that it would multiply.
+    measured: a channel measures a force. held: numbers by selector that fix the factor instead, as
+    do parameters that ended `on_bound`, other than zero. parameters: those that it would multiply.
     """
 
     relative_std: float
     measured: bool
     held: tuple[str, ...]
     parameters: tuple[str, ...]
+    on_bound: tuple[str, ...] = ()
 
     @property
     def unknown(self) -> bool:
@@ -66,7 +67,7 @@ class CommonFactor:
         """A sentence, "" if a channel measures a force."""
         if self.unknown:
             return words.only_ratios(self.relative_std, self.parameters)
-        return "" if self.measured else words.scale_held(self.held)
+        return "" if self.measured else words.scale_held(self.held, self.on_bound)
 
 
 def common_factor(
@@ -90,7 +91,17 @@ def common_factor(
     with np.errstate(divide="ignore", invalid="ignore"):
         std = float(np.sqrt(max(variance_ratio, 1.0) / np.maximum(known, 0.0)))
     measured = _measured(problem, free) and std < UNKNOWN
-    return CommonFactor(std, measured, _held(problem, free), tuple(free))
+    scales = held & p.physical & (powers != 0)
+    ended = [n for n, x in zip(p.names, scales, strict=True) if x]
+    low, high = at.theta <= p.lower, at.theta >= p.upper
+    bound = scales & (low | high) & (at.theta != 0)
+    return CommonFactor(
+        std,
+        measured,
+        _held(problem, free + ended),
+        tuple(free),
+        tuple(n for n, x in zip(p.names, bound, strict=True) if x),
+    )
 
 
 def power(name: str, unit: str) -> float:
@@ -132,7 +143,7 @@ def _commanded(problem: Problem) -> list[str]:
 
 
 def _held(problem: Problem, free: list[str]) -> tuple[str, ...]:
-    """Families of which some number is not zero and not free."""
+    """Families of which some number is not zero and was not free."""
     model, commanded = problem.simulator.model, _commanded(problem)
     found = []
     for family in ANCHORS:

@@ -21,7 +21,7 @@ QUANTILE = 1.959963984540054
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """One fitted number. `low`, `high`: 95 % interval.
+    """One fitted number. `low`, `high`: 95 % interval; `lower`, `upper`: where it was sought.
 
     `between`: its standard deviation between recordings beyond what noise explains; NaN of one
     recording, or where single ones do not determine it.
@@ -36,6 +36,8 @@ class ParameterRow:
     high: float
     status: Status = Status.IDENTIFIED
     between: float = float("nan")
+    lower: float = float("-inf")
+    upper: float = float("inf")
     # If what was not free may be wrong as well: deviation, 95 % interval, and the largest causes by
     # name, each with its share of what that adds to the variance.
     std_with_file: float = float("nan")

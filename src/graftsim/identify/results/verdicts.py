@@ -45,6 +45,8 @@ def parameter_rows(
                 high,
                 verdict(problem, i, theta[i], float(std[i]), bool(held[i])),
                 float(between[i]),
+                lower=float(p.lower[i]),
+                upper=float(p.upper[i]),
             )
         )
     return tuple(rows)
