@@ -148,7 +148,8 @@ def known(row: Mapping[str, Any], value: float, unit: str) -> Known:
     remark = f"fitted, +- {std:.2g}"
     if status == Status.CONDITIONAL:
         freed = _number(row.get("std_with_file"))
-        remark = f"fitted, +- {std:.2g} if {next(iter(row.get("causes") or {}), "the file")} is right"
+        cause = next(iter(row.get("causes") or {}), "the file")
+        remark = f"fitted, +- {std:.2g} if {cause} is right"
         if freed > std:
             std, remark = freed, f"{remark}, else {freed:.2g}"
     elif status != Status.IDENTIFIED:
