@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -83,7 +84,9 @@ def doubt(problem: Problem, part: WindowSubset, point: Point, info: Information)
     windows, local = part.windows.only(chosen), point.local[chosen]
     try:
         program = compile_windows(problem, windows)
-        found = nuisances(problem, numbers, _motion(problem, program, point.theta, local))
+        plain = all(n.quantity.startswith(("link.", "actuator.")) for n in numbers)
+        motion = None if plain else _motion(problem, program, point.theta, local)
+        found = nuisances(problem, numbers, motion)
         r, J, J_l = program.jacobian(point.theta, local, own)
         K = _slopes(problem, program, windows, point.theta, local, numbers)
     except GraftsimError:
@@ -179,8 +182,7 @@ def _motion(
     problem: Problem, program: ResidualProgram, theta: np.ndarray, local: np.ndarray
 ) -> Motion:
     """How the robot moves in the windows, and the torques that move it."""
-    model, dt = problem.setup_at(theta).simulator.model, problem.dt
-    tree = model.tree
+    tree, dt = problem.simulator.model.tree, problem.dt
     q = program.readings(theta, local)[1]
     plain = [i for i, kind in enumerate(tree.joint_types) if kind.one_by_one]
     d = np.zeros((*q.shape[:2], tree.nv))
@@ -193,6 +195,13 @@ def _motion(
     flat = [x[np.isfinite(x).all(1)] for x in flat]
     dtype = problem.simulator.dt.dtype
     arrays = [jnp.asarray(x, dtype) for x in (flat[0], flat[2], flat[3])]
-    torque = kernels.compile(lambda *x: inverse_dynamics(model, *x), *(x[0] for x in arrays))
-    moving = np.asarray(jax.vmap(torque)(*arrays), float)
+    setup, apply = problem.setup, problem.parameters.apply
+
+    def torque(theta: Any, q: Any, qd: Any, qdd: Any) -> Any:
+        return inverse_dynamics(apply(setup, theta).simulator.model, q, qd, qdd)
+
+    # Of theta too, so that one kernel serves all fits of a robot.
+    at = jnp.asarray(theta, dtype)
+    kernel = kernels.compile(torque, at, *(x[0] for x in arrays))
+    moving = np.asarray(jax.vmap(kernel, (None, 0, 0, 0))(at, *arrays), float)
     return Motion(flat[1], flat[2], flat[3], np.sqrt(np.mean(moving**2, 0)))

@@ -80,11 +80,12 @@ _SHARE = {"joint.stiffness": SPRING, "joint.damping": DAMPING, "joint.friction":
 def candidates(problem: Problem) -> list[Number]:
     """What may be wrong and is not free, the kinds that matter most first.
 
-    Only numbers of the actuators where contact or grafts are simulated, whose programs are large.
+    Only numbers of the actuators where contact or grafts are simulated, whose programs are large,
+    and on closed loops, where no joint's torque is a matter of its own.
     """
     model, simulator = problem.simulator.model, problem.simulator
     own = [Number(*n.row) for n in problem.withheld]
-    if simulator.contact is not None or simulator.grafts is not None:
+    if simulator.contact is not None or simulator.grafts is not None or model.closed:
         return own
     free = [n for n in problem.parameters.names if "[" in n]
     out = list(own)
@@ -141,8 +142,11 @@ class Motion(NamedTuple):
     torque: np.ndarray
 
 
-def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion) -> list[Nuisance]:
-    """Numbers with their sizes: the user's, else standard ones; size zero: the number is exact."""
+def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion | None) -> list[Nuisance]:
+    """Numbers with their sizes: the user's, else standard ones; size zero: the number is exact.
+
+    motion: None if there are numbers of links and actuators alone.
+    """
     model, given = problem.simulator.model, problem.nuisances or {}
     own = {n.name: n.size for n in problem.withheld}
     out = []
@@ -155,6 +159,7 @@ def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion) -> li
         elif n.quantity.startswith("link."):
             found = Nuisance(n.name, _of_link(model, n), "a robot file")
         else:
+            assert motion is not None
             found = Nuisance(n.name, _of_torque(model, n, motion), "what models leave out")
         out.append(found)
     return out

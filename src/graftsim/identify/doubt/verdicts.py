@@ -79,5 +79,8 @@ def withheld(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Withh
 
 
 def _unit(name: str) -> str:
+    """Of what turns: effects act on joints that mostly do."""
     quantity = name.split("[")[0]
-    return PARAMETERS[quantity].unit.split(" | ")[0] if quantity in PARAMETERS else "N m"
+    if quantity in PARAMETERS:
+        return PARAMETERS[quantity].unit.split(" | ")[0]
+    return "N m s^2/rad^2" if quantity == "effect.drag" else "N m"
