@@ -19,6 +19,7 @@ from graftsim.cli.check import before_fit, robot_of
 from graftsim.cli.effort import as_current
 from graftsim.cli.fit_options import ONE_STEP, ROLLOUT, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
+from graftsim.cli.options import assignments, number
 from graftsim.cli.pools import pool_of
 from graftsim.cli.progress import FitProgress
 from graftsim.cli.tables import print_result, terminal
@@ -92,9 +93,16 @@ def _problem(options: FitOptions, tables: Mapping[str, Any], read: inputs.Inputs
         simulator,
         read.recordings,
         free | setup.not_named(more, free),
+        nuisances=_nuisances(options.certainty.nuisances, tables.get("nuisances", {})),
         **_comparison(solver),
         **read.options,
     )
+
+
+def _nuisances(given: Sequence[str], table: Mapping[str, Any]) -> dict[str, float]:
+    """Sizes of what is not free, by selector."""
+    sizes = dict(table) | assignments(given, "--nuisances")
+    return {text: number(size, f"size of {text}") for text, size in sizes.items()}
 
 
 def _comparison(solver: SolverOptions) -> dict[str, Any]:

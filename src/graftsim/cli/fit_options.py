@@ -38,7 +38,7 @@ else:
     SearchName = names("none", "auto", strategies=GLOBAL_SEARCHES)
     LossName = names(ONE_STEP, strategies=LOSSES)
 
-TABLES = ("free", "graft", "columns", "noise", "sensors", "start")
+TABLES = ("free", "graft", "columns", "noise", "sensors", "start", "nuisances")
 
 
 class SolverOptions(ComparisonOptions, frozen=True, kw_only=True):
@@ -91,6 +91,9 @@ class CertaintyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Draw how the fit worsens when a parameter is held elsewhere; 'weak': of all weak ones."""
     landscape: Annotated[Strings, shown("NAME NAME")] = ()
     """Draw the cost over two parameters, the others held."""
+    nuisances: Annotated[Strings, shown("SELECTOR=SIZE...")] = ()
+    """How wrong numbers that are not free may be, in their unit, 'link.com[*].z=0.001'; 0: exact;
+    default: standard sizes, see the documentation."""
 
 
 class GraftOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +148,7 @@ class FitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Folder for report.html, fit.json and the fitted robot; default: fit-out."""
     run: Annotated[str | None, shown("FILE")] = None
     """TOML file with any of these options by the names of their flags (repair_inertia = true), and
-    tables for free, graft, columns, noise, sensors and start."""
+    tables for free, graft, columns, noise, sensors, start and nuisances."""
     method: Literal["rollout", "inverse", "both"] = "rollout"
     """How: by simulated windows; by inverse dynamics, one regression of measured forces for all
     inertias and friction at once (joint.q and joint.tau of every joint); or that first, and then

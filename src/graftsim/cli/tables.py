@@ -60,8 +60,11 @@ def print_result(result: Result, console: Console) -> None:
         band = f"{significant(r.low, r.std)} to {significant(r.high, r.std)}"
         shown = band if math.isfinite(r.std) else "-"
         value = significant(r.value, r.std)
-        rows.append((r.name, f"{r.start:.4g}", value, shown, r.unit, r.status))
-    head = ("name", ">start", ">value", "95 % interval", "unit", "status")
+        wide = math.isfinite(r.std_with_file)
+        ends = (significant(x, r.std_with_file) for x in (r.low_with_file, r.high_with_file))
+        doubted = " to ".join(ends) if wide else "-"
+        rows.append((r.name, f"{r.start:.4g}", value, shown, doubted, r.unit, r.status))
+    head = ("name", ">start", ">value", "95 % interval", "if the file is off", "unit", "status")
     console.print(table_of("Parameters", head, rows))
     _print_errors(result, console)
     _print_grafts(result, console)

@@ -17,7 +17,7 @@ from graftsim.report.numbers import (
     unit,
 )
 from graftsim.report.section import Section, Subject
-from graftsim.report.words import relative
+from graftsim.report.words import relative, relative_with_file
 
 BAR_WIDTH, BAR_HEIGHT, BAR_EDGE = 150, 18, 8
 
@@ -53,6 +53,8 @@ def rows(parameters: tuple[ParameterRow, ...]) -> list[dict[str, Any]]:
                 "value": decimal(r.value, places),
                 "interval": interval if known else "not determined",
                 "relative": _plus_minus(relative(r)) if known else NONE,
+                "with_file": _plus_minus(relative_with_file(r)),
+                "causes": causes(r),
                 "bar": bar(r),
                 "ok": r.status == Status.IDENTIFIED,
                 "status": r.status,
@@ -61,8 +63,16 @@ def rows(parameters: tuple[ParameterRow, ...]) -> list[dict[str, Any]]:
     return found
 
 
+def causes(row: ParameterRow) -> str:
+    """What the file may have wrong that moves this number most, in words."""
+    return ", ".join(f"{name} {percent(share)}" for name, share in row.causes.items())
+
+
 def bar(row: ParameterRow) -> str:
-    """A small drawing: the interval as a bar, the value as a dot, the start as a ring."""
+    """A small drawing: the interval as a bar, the value as a dot, the start as a ring.
+
+    The interval if the file may be wrong is a line, cut off where it leaves the drawing.
+    """
     values = [x for x in (row.start, row.value, row.low, row.high) if math.isfinite(x)]
     known = math.isfinite(row.low) and math.isfinite(row.high)
     if not values or not math.isfinite(row.value):
@@ -87,6 +97,12 @@ def bar(row: ParameterRow) -> str:
         left = (x0 + x1 - width) / 2
         parts.append(
             f'<rect x="{left:.1f}" y="{middle - 4}" width="{width:.1f}" height="8" rx="2"/>'
+        )
+    if math.isfinite(row.low_with_file):
+        x0, x1 = (min(max(place(x), 2.0), BAR_WIDTH - 2.0)
+                  for x in (row.low_with_file, row.high_with_file))  # fmt: skip
+        parts.append(
+            f'<line class="doubt" x1="{x0:.1f}" x2="{x1:.1f}" y1="{middle}" y2="{middle}"/>'
         )
     if math.isfinite(row.start):
         parts.append(f'<circle class="from" cx="{place(row.start):.1f}" cy="{middle}" r="3.2"/>')

@@ -96,6 +96,12 @@ def relative(row: ParameterRow) -> float:
     return half / abs(row.value) if row.value and math.isfinite(half) else math.nan
 
 
+def relative_with_file(row: ParameterRow) -> float:
+    """The same if what was not free may be wrong; NaN where that was not tried."""
+    half = (row.high_with_file - row.low_with_file) / 2
+    return half / abs(row.value) if row.value and math.isfinite(half) else math.nan
+
+
 def _error_title(what: str, rows: list[ErrorRow], which: str) -> tuple[str, str]:
     mean = mean_ratio(rows, which)
     mood = "good" if mean > SAME else "flat" if mean >= 1 / SAME else "bad"

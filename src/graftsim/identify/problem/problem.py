@@ -23,6 +23,7 @@ from graftsim.identify.problem.parameters import (
     Parameters,
     SimulatorAndSensors,
     default_domain,
+    parsed,
 )
 from graftsim.identify.problem.parts import with_parts
 from graftsim.identify.problem.residuals import residual_width
@@ -38,6 +39,7 @@ from graftsim.identify.problem.windows import (
 from graftsim.identify.problem.withheld_numbers import WithheldNumber, withheld_numbers
 from graftsim.identify.sensors.noise import estimate_noise
 from graftsim.identify.sensors.sensors import Sensors, make_sensors
+from graftsim.model.catalogue import PARAMETERS
 from graftsim.optim.bounded import Bounded
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
 from graftsim.recordings.channels import spelling
@@ -114,6 +116,7 @@ class Problem:
         self._check_noise()
         self._check_initial_states()
         self._check_windows()
+        self._check_nuisances()
         _ = self.parameters
 
     def prepare(self) -> Problem:
@@ -355,6 +358,16 @@ class Problem:
             if channel not in known:
                 raise ProblemError(f"noise for {channel}: no such sensor. Sensors: {known}.")
             deviation(channel, value, widths[channel])
+
+    def _check_nuisances(self) -> None:
+        for text, size in (self.nuisances or {}).items():
+            quantity = parsed(text)[1].name
+            if quantity not in PARAMETERS and not quantity.startswith("effect."):
+                raise ProblemError(
+                    f"nuisances: there is no number '{quantity}'. {suggest(quantity, PARAMETERS)}"
+                )
+            if not 0 <= size < np.inf:
+                raise ProblemError(f"nuisances: {text}: a size is zero or positive, got {size}.")
 
     def _check_windows(self) -> None:
         """The longest windows must fit, for judgement too, before time is spent on short ones."""
