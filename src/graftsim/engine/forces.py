@@ -12,7 +12,7 @@ from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
 from graftsim.dynamics.constraints import Constrained, Inertia, Pose, rows_of
 from graftsim.dynamics.friction import Load, friction_secant
-from graftsim.dynamics.kinematics import world_transforms
+from graftsim.dynamics.kinematics import link_acceleration, world_transforms
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
 from graftsim.dynamics.passive import displacements, resistance, with_friction
@@ -21,7 +21,7 @@ from graftsim.dynamics.tendons import Stretched, tendon_forces
 from graftsim.model.state import State
 from graftsim.spatial.rotation import transpose
 from graftsim.spatial.transform import Transform
-from graftsim.taps import Tapper
+from graftsim.taps import OFF, Tapper
 
 
 class Acceleration(NamedTuple):
@@ -114,6 +114,8 @@ def _on_loops(
     force, change = constrained.closing((rows.J @ qdd + rows.bias)[:, None])
     qdd = qdd + change[:, 0]
     scope.tap_lazily(lambda: {"loop.error": rows.error, "loop.force": force[:, 0]})
-    # What a network adds to the accelerations it adds before loops are closed.
-    scope.amend("joint.qdd", qdd)
+    if scope is not OFF:
+        # What a network adds to accelerations it adds before loops are closed.
+        scope.amend("joint.qdd", qdd)
+        scope.amend("link.acceleration", link_acceleration(m, pose.motion, pose.v, qdd))
     return qdd, constrained
