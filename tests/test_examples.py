@@ -208,6 +208,14 @@ def test_run_file_of_the_docs_is_read(tmp_path):
     assert set(tables) == {"start", "free", "columns", "noise", "sensors"}
 
 
+@pytest.mark.slow
+def test_closed_ankle_finds_the_length_of_a_rod():
+    """Loops are closed to rounding, and the rod is found to a hundredth of a millimetre."""
+    text = run("examples/13_closed_ankle.py")
+    assert number(text, "opening of the loops:") < 1e-12
+    assert number(text, "length of the rod:") == pytest.approx(245, abs=0.01)
+
+
 def test_contact_has_the_slopes_of_a_bounce():
     """By the height it is dropped from and by restitution, beside the closed form."""
     text = run("examples/11_contact.py")

@@ -43,7 +43,7 @@ def test_points_are_taken_from_the_joints_anchor(tmp_path):
     assert np.asarray(model.loop.anchor[0]) == pytest.approx([0.3, 0, 0])
     # MuJoCo takes the drawn pose for closed.
     assert np.asarray(model.loop.opposite[0]) == pytest.approx([-0.6, 0, 0])
-    assert any("soft constraint" in note for note in model.notes)
+    assert any("equalities are soft" in note for note in model.notes)
 
 
 def test_loops_between_sites_take_their_places(tmp_path):

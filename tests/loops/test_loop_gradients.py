@@ -98,7 +98,7 @@ def test_assembling_has_its_derivative():
 
 @pytest.mark.parametrize("welded", [False, True], ids=("plane", "weld"))
 def test_rows_are_the_derivatives_of_the_errors(welded):
-    """The rate is J qd and d(error)/dt, the bias d(rate)/dt at constant velocities, of every row."""
+    """The rate is J qd and d(error)/dt, the bias d(rate)/dt at constant velocities: all rows."""
     model = linkage(welded)
     s = gs.Simulator(model)
     state = s.assemble(s.initial_state(qd=np.linspace(-1, 1, model.nv)))

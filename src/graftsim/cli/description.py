@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graftsim.model.describe import PASSIVE, describe_dict
+from graftsim.model.loops import POWERS
 from graftsim.model.model import Model
 
 if TYPE_CHECKING:
@@ -43,15 +44,24 @@ def print_description(model: Model, console: Console) -> None:
         joint = f"  {x['type']} '{x['joint']}'  "
         label = Text.assemble((x["name"], "bold"), joint, (weight, "dim"))
         branches[x["name"]] = branches[x["parent"]].add(label)
+    for x in d["loops"]:
+        for here, there in ((x["first"], x["second"]), (x["second"], x["first"])):
+            label = Text.assemble(("held to ", "dim"), there, (f" by {x['name']}", "dim"))
+            branches[here].add(label)
     console.print(branches["world"])
     columns = {"dof": "joint", "type": "type", "axis": "axis"} | {k: k for k in PASSIVE}
     _table(console, "Joints (N m and rad, or N and m)", d["joints"], columns)
     _table(console, "Actuators", d["actuators"], {k: k for k in (*d["actuators"], {})[0]})
-    _table(
-        console, "Tendons: joints they go over",
-        [t | {"joints": " + ".join(f"{c:g} {j}" for j, c in t["joints"].items())} for t in d["tendons"]],
-        {"name": "tendon", "joints": "length"} | {k: k for k in ("stiffness", "damping", "friction")},
-    )  # fmt: skip
+    tendons = [t | {"joints": _sum(t["joints"])} for t in d["tendons"]]
+    pulls = {k: k for k in ("stiffness", "damping", "friction")}
+    heads = {"name": "tendon", "joints": "length"} | pulls
+    _table(console, "Tendons: joints they go over", tendons, heads)
+    named = {k: k for k in ("kind", "first", "second")}
+    points = {"anchor": "point of the first (m)", "opposite": "of the second (m)"}
+    turned = {"rotation": "second in first (w x y z)"}
+    _table(console, "Loops", d["loops"], {"name": "loop"} | named | points | turned)
+    follows = [{"name": x["name"], "held": _polynomial(x)} for x in d["couplings"]]
+    _table(console, "Couplings", follows, {"name": "coupling", "held": "held (rad, m)"})
     columns = {"kind": "kind", "link": "link", "size": "size (m)", "position": "position (m)"}
     _table(console, "Shapes", d["shapes"], {"name": "shape"} | columns | {"corners": "corners"})
     _print_pairs(d["pairs"], console)
@@ -63,6 +73,21 @@ def print_description(model: Model, console: Console) -> None:
             console.print(Text(f"- {note}"))
 
 
+def _polynomial(x: dict[str, Any]) -> str:
+    """A coupling as an equation."""
+    variable = x["second"]
+    if x["reference"]:
+        variable = f"({variable} {_signed(-x['reference'])})"
+    factors = [x[k] for k in POWERS] if x["second"] else [x["offset"]]
+    powers = ("", f" {variable}", *(f" {variable}^{n}" for n in (2, 3, 4)))
+    terms = [_signed(c) + p for c, p in zip(factors, powers, strict=False) if c]
+    return f"{x['first']} = {' '.join(terms).removeprefix('+ ') or '0'}"
+
+
+def _signed(x: float) -> str:
+    return f"{'-' if x < 0 else '+'} {abs(x):.6g}"
+
+
 def _print_pairs(pairs: list[dict[str, Any]], console: Console) -> None:
     """The table of pairs; of many the first, and how many there are."""
     title = "Pairs that may touch"
@@ -72,6 +97,11 @@ def _print_pairs(pairs: list[dict[str, Any]], console: Console) -> None:
     units = {"stiffness": "stiffness (N/m^n)", "dissipation": "dissipation (s/m)"}
     named = {k: k for k in ("friction", "restitution", "stiffness", "dissipation")}
     _table(console, title, pairs, {"name": "pair"} | named | units)
+
+
+def _sum(terms: Any) -> str:
+    """Coefficients and names as a sum."""
+    return " + ".join(f"{c:g} {name}" for name, c in terms.items())
 
 
 def _table(

@@ -4,7 +4,6 @@ Functions take `(model, q, qd, ...)`, return arrays, and keep nothing. All are d
 every argument, the model's numbers included.
 """
 
-from graftsim.dynamics.aba import forward_dynamics
 from graftsim.dynamics.crba import mass_matrix
 from graftsim.dynamics.energy import (
     center_of_mass,
@@ -12,6 +11,7 @@ from graftsim.dynamics.energy import (
     momentum,
     potential_energy,
 )
+from graftsim.dynamics.forward import forward_dynamics
 from graftsim.dynamics.kinematics import (
     frame_pose,
     jacobian,

@@ -10,37 +10,14 @@ from graftsim.dynamics.mechanism import (
     Mechanism,
     assemble,
     from_parents,
-    prepare,
     rows,
     to_parents,
 )
-from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity, velocity_bias
-from graftsim.model.model import Model
+from graftsim.dynamics.motion import JointMotion, velocity_bias
 from graftsim.model.tree import Tree
 from graftsim.solvers.small import backward, forward
 from graftsim.spatial.vectors import apply, cross_force, mirror
 from graftsim.taps import OFF, Tapper
-
-
-def forward_dynamics(
-    model: Model | Mechanism,
-    q: Float[Array, " nq"],
-    qd: Float[Array, " nv"],
-    tau: Float[Array, " nv"],
-    f_ext: Float[Array, "nl 6"] | None = None,
-    *,
-    armature: Float[Array, " nv"] | None = None,
-) -> Float[Array, " nv"]:
-    """Joint accelerations qdd (rad/s^2, m/s^2) under joint forces tau (N m, N).
-
-    `f_ext`: external spatial forces on the links (moment; force), at the link's origin and in link
-    coordinates. `armature` replaces the model's (kg m^2, kg), which integrators with implicit joint
-    damping use. Passive forces are not included: see `passive_forces`.
-    """
-    m = prepare(model)
-    motion = joint_motion(m, q, qd)
-    v = link_velocity(m.tree, motion)
-    return aba(m, motion, v, tau, f_ext, armature=armature)[0]
 
 
 def aba(

@@ -172,6 +172,23 @@ class Constrained:
         return impulse, self.articulated.response(self.y @ impulse)
 
 
+class Held(NamedTuple):
+    """Accelerations with loops closed, the forces that close them, and what both come from."""
+
+    qdd: Float[Array, " nv"]
+    force: Float[Array, " m"]
+    rows: Rows
+    inertia: Constrained
+
+
+def hold(m: Mechanism, pose: Pose, qdd: Float[Array, " nv"], tree: Articulated) -> Held:
+    """Loops closed, given accelerations and factorised inertia of the tree without them."""
+    rows = rows_of(m, pose)
+    inertia = Constrained(m, tree, rows.J)
+    force, change = inertia.closing((rows.J @ qdd + rows.bias)[:, None])
+    return Held(qdd + change[:, 0], force[:, 0], rows, inertia)
+
+
 def _sizes(m: Mechanism, diagonal: Float[Array, " m"]) -> Float[Array, " m"]:
     """About the diagonal of K, the same for rows of one loop and unit.
 

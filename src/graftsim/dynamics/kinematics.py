@@ -6,7 +6,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, prepare
-from graftsim.dynamics.motion import JointMotion, at, joint_motion, link_velocity
+from graftsim.dynamics.motion import (
+    JointMotion,
+    at,
+    carried_velocity,
+    joint_motion,
+    link_velocity,
+    velocity_bias,
+)
 from graftsim.errors import ModelError, suggest
 from graftsim.model.model import Model
 from graftsim.model.tree import Tree
@@ -42,6 +49,17 @@ def link_velocities(
     """Spatial velocities (angular rad/s; linear m/s of the link's origin), in link coordinates."""
     m = prepare(model)
     return link_velocity(m.tree, joint_motion(m, q, qd))
+
+
+def link_acceleration(
+    m: Mechanism, motion: JointMotion, v: Float[Array, "nl 6"], qdd: Float[Array, " nv"]
+) -> Float[Array, "nl 6"]:
+    """Spatial accelerations of the links, in them, gravity subtracted, of known joint ones."""
+    tree, gravity = m.tree, m.model.world.gravity
+    own = carried_velocity(tree, motion, qdd)
+    bias = link_velocity(tree, motion._replace(v_J=velocity_bias(motion, v)))
+    against = rotate(world_transforms(tree, motion).E, -gravity[None])
+    return own + bias + jnp.concatenate([jnp.zeros_like(against), against], -1)
 
 
 def attachment(model: Model, name: str) -> tuple[int, Float[Array, " 3"], Float[Array, " 4"]]:

@@ -28,7 +28,7 @@ def inverse_dynamics(
 ) -> Float[Array, " nv"]:
     """Joint forces tau (N m, N) that give accelerations qdd, armature included.
 
-    `f_ext` as in `forward_dynamics`. Passive forces are not included.
+    `f_ext` as in `forward_dynamics`. Passive forces are not included, nor those of closed loops.
     """
     m = prepare(model)
     motion = joint_motion(m, q, qd)

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.contact.law import ContactLaw
-from graftsim.dynamics.aba import Articulated, aba
+from graftsim.dynamics.aba import aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
-from graftsim.dynamics.constraints import Constrained, Inertia, Pose, rows_of
+from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
-from graftsim.dynamics.kinematics import world_transforms
+from graftsim.dynamics.kinematics import link_acceleration, world_transforms
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.medium import medium_forces
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
@@ -22,7 +22,7 @@ from graftsim.dynamics.tendons import Stretched, tendon_forces
 from graftsim.model.state import State
 from graftsim.spatial.rotation import transpose
 from graftsim.spatial.transform import Transform
-from graftsim.taps import Tapper
+from graftsim.taps import OFF, Tapper
 
 
 class Acceleration(NamedTuple):
@@ -104,20 +104,10 @@ def acceleration(
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
     if not model.closed:
         return Acceleration(qdd, driven.seen, motion, X_0, articulated)
-    pose = Pose(motion, X_0, v, q_dof, qd_dof)
-    qdd, constrained = _on_loops(m, pose, qdd, articulated, scope)
-    return Acceleration(qdd, driven.seen, motion, X_0, constrained)
-
-
-def _on_loops(
-    m: Mechanism, pose: Pose, qdd: Float[Array, " nv"], articulated: Articulated, scope: Tapper
-) -> tuple[Float[Array, " nv"], Constrained]:
-    """Accelerations that keep loops closed, given those of the tree without them."""
-    rows = rows_of(m, pose)
-    constrained = Constrained(m, articulated, rows.J)
-    force, change = constrained.closing((rows.J @ qdd + rows.bias)[:, None])
-    qdd = qdd + change[:, 0]
-    scope.tap_lazily(lambda: {"loop.error": rows.error, "loop.force": force[:, 0]})
-    # What a network adds to the accelerations it adds before loops are closed.
-    scope.amend("joint.qdd", qdd)
-    return qdd, constrained
+    held = hold(m, Pose(motion, X_0, v, q_dof, qd_dof), qdd, articulated)
+    scope.tap_lazily(lambda: {"loop.error": held.rows.error, "loop.force": held.force})
+    if scope is not OFF:
+        # What a network adds to accelerations it adds before loops are closed.
+        scope.amend("joint.qdd", held.qdd)
+        scope.amend("link.acceleration", link_acceleration(m, motion, v, held.qdd))
+    return Acceleration(held.qdd, driven.seen, motion, X_0, held.inertia)

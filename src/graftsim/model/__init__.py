@@ -4,6 +4,7 @@ from graftsim.model.build import Builder
 from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
 from graftsim.model.fuse import fuse
 from graftsim.model.joint_type import AdditiveJoint, Coordinate, Freedom, JointType
+from graftsim.model.loop_type import LoopType
 from graftsim.model.model import Model
 from graftsim.model.pairs import keep_pairs
 from graftsim.model.shape_type import Convex, ShapeType, Smooth
@@ -17,6 +18,7 @@ __all__ = [
     "Coordinate",
     "Freedom",
     "JointType",
+    "LoopType",
     "Model",
     "ShapeType",
     "Smooth",

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from graftsim.model.loops import POWERS
 from graftsim.model.model import Actuators, Model
 from graftsim.model.numbers import ACTUATOR, TENDON
 from graftsim.model.pairs import SURFACE
@@ -30,8 +31,8 @@ def describe_dict(model: Model) -> dict[str, Any]:
     """Everything of a model in lists and numbers that JSON can hold (no infinities: None).
 
     SI units, rad. Keys: name, counts, total_mass, gravity, links, joints (one row a degree of
-    freedom), tendons, actuators, shapes, pairs (of shapes that may touch), frames, notes (what was
-    skipped or assumed, and why).
+    freedom), tendons, loops, couplings, actuators, shapes, pairs (of shapes that may touch),
+    frames, notes (what was skipped or assumed, and why).
     """
     # Rows are taken from NumPy arrays: each slice of a JAX array is a program to compile.
     model = jax.tree.map(np.asarray, model)
@@ -50,6 +51,8 @@ def describe_dict(model: Model) -> dict[str, Any]:
         "links": _links(model),
         "joints": _joints(model),
         "tendons": _tendons(model),
+        "loops": _loops(model),
+        "couplings": _couplings(model),
         "actuators": _actuators(model),
         "shapes": _shapes(model),
         "pairs": _pairs(model),
@@ -124,6 +127,34 @@ def _tendons(model: Model) -> list[dict[str, Any]]:
         | {n: _plain(getattr(t, n)[k]) for n in ("slack_lower", "slack_upper", *TENDON)}
         for k, name in enumerate(t.names)
     ]
+
+
+def _loops(model: Model) -> list[dict[str, Any]]:
+    loop, owner = model.loop, (*model.tree.links, "world")
+    return [
+        {
+            "name": name,
+            "kind": loop.types[k].name,
+            "first": owner[loop.links[k][0]],
+            "second": owner[loop.links[k][1]],
+            "anchor": _plain(loop.anchor[k]),
+            "opposite": _plain(loop.opposite[k]),
+            "rotation": _plain(loop.rotation[k]) if loop.types[k].turns else None,
+        }
+        for k, name in enumerate(loop.names)
+    ]
+
+
+def _couplings(model: Model) -> list[dict[str, Any]]:
+    c, dofs, tendons = model.coupling, model.tree.dofs, model.tendon.names
+    out = []
+    for k, name in enumerate(c.names):
+        known, ends = (tendons, c.tendons[k]) if c.tendons[k][0] >= 0 else (dofs, c.dofs[k])
+        first, second = (known[i] if i >= 0 else None for i in ends)
+        item = {"name": name, "of": "tendons" if known is tendons else "joints"}
+        item |= {"first": first, "second": second}
+        out.append(item | {n: _plain(getattr(c, n)[k]) for n in (*POWERS, "reference")})
+    return out
 
 
 def _shapes(model: Model) -> list[dict[str, Any]]:

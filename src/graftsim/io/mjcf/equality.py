@@ -22,9 +22,7 @@ from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
 from graftsim.model.loops import POWERS
 
-SOFT = (
-    "holds exactly here; MuJoCo's is a soft constraint (solref, solimp), which yields under load."
-)
+SOFT = "exact here; MuJoCo's equalities are soft (solref, solimp) and yield under load."
 _IDENTITY = np.array([1.0, 0, 0, 0])
 
 
@@ -59,11 +57,11 @@ def add(
                 "without equalities: --without equality."
             )
         if disabled(mujoco, mj, "EQUALITY") or disabled(mujoco, mj, "CONSTRAINT"):
-            notes.group("off: the file switches equalities off.", "equality", label)
+            notes.group("off: the file switches equalities off.", "constraint", label)
         elif not mj.eq_active0[i]:
-            notes.group('off: it is not active at the start (active="false").', "equality", label)
+            notes.group('off: it is not active at the start (active="false").', "constraint", label)
         else:
-            notes.group(SOFT, "equality", label)
+            notes.group(SOFT, "constraint", label)
             if kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
                 _add_loop(builder, mujoco, mj, names, i, name, anchors)
             else:
