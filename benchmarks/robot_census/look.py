@@ -7,6 +7,7 @@ qdd'), so that a light fingertip does not count for more than the robot that car
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
         model = gs.load(path)
     except gs.GraftsimError as error:
         yield {"refused": str(error), "seconds": time.perf_counter() - began}
+        yield {"by option": _by_option(path, str(error))}
         return
     facts = {"nv": model.nv, "links": model.tree.nl, "notes": list(model.notes)}
     yield {"opened": True, "seconds": time.perf_counter() - began, **facts}
@@ -50,6 +52,27 @@ def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
             yield {"errors": _errors(other, model, states, ours)}
         yield {"written": _written(model, states, ours, terms)}
     jax.clear_caches()
+
+
+def _by_option(path: Path, said: str) -> str:
+    """The options that an error names, if the file opens with them; else ""."""
+    import graftsim as gs
+
+    options: dict[str, Any] = {}
+    for _ in range(4):  # an option may uncover another fault
+        if found := re.search(r"--without ([a-z ]+)\.", said):
+            options["without"] = sorted({*options.get("without", ()), *found[1].split()})
+        if "--repair-inertia" in said:
+            options["repair_inertia"] = True
+        try:
+            gs.load(path, **options)
+        except gs.GraftsimError as error:
+            if str(error) == said or not options:
+                return ""
+            said = str(error)
+        else:
+            return " ".join([*options.get("without", ()), *(k for k in options if k != "without")])
+    return ""
 
 
 def _terms(model: Any, q: Any, qd: Any, u: Any) -> dict[str, Any]:

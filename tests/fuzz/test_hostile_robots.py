@@ -106,7 +106,12 @@ def test_text(tmp_path, name):
 def test_truncated_meshes(tmp_path):
     """Meshes that are cut, or say that they are larger than they are: noted without contact."""
     whole = b"solid" + b" " * 75 + (10**9).to_bytes(4, "little") + b"\1" * 500
-    contents = {"a.stl": whole, "b.stl": whole[:60], "c.obj": b"v 1 2\nf 1 2 9", "d.dae": b"<COLLADA"}
+    contents = {
+        "a.stl": whole,
+        "b.stl": whole[:60],
+        "c.obj": b"v 1 2\nf 1 2 9",
+        "d.dae": b"<COLLADA",
+    }
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     shapes = "".join(MESH.format(n) for n in (*contents, "x" * 3000, "a\0b".replace("\0", "%00")))
