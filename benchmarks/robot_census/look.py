@@ -94,12 +94,27 @@ def _terms(model: Any, q: Any, qd: Any, u: Any) -> dict[str, Any]:
         model, tuple(jnp.zeros_like(x) for x in dry),
     )  # fmt: skip
     tendons = tendon_forces(model.tendon, *displacements(model, q, qd))
-    passive = passive_forces(model, q, qd) + tendons.tau
+    passive = passive_forces(model, q, qd) + tendons.tau + _around(model, q, qd)
     state = State(q=q, qd=qd, act=jnp.zeros(model.actuator.na))
     commands = actuation.Commands(u, (), 0.0)
     qdd = acceleration(prepare(model), state, commands, scope=OFF).qdd
     H, C = mass_matrix(model, q), bias_forces(model, q, qd)
     return {"mass matrix": H, "bias": C, "passive": passive, "qdd": qdd}
+
+
+def _around(model: Any, q: Any, qd: Any) -> Any:
+    """Joint forces of what surrounds the links."""
+    import jax.numpy as jnp
+
+    from graftsim.dynamics import bias_forces, inverse_dynamics
+    from graftsim.dynamics.mechanism import prepare
+    from graftsim.dynamics.medium import medium_forces
+    from graftsim.dynamics.motion import joint_motion, link_velocity
+
+    m = prepare(model)
+    motion = joint_motion(m, q, qd)
+    f = medium_forces(m, motion, None, link_velocity(m.tree, motion))
+    return bias_forces(m, q, qd) - inverse_dynamics(m, q, qd, jnp.zeros_like(qd), f)
 
 
 def _state(model: Any, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

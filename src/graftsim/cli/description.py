@@ -47,11 +47,11 @@ def print_description(model: Model, console: Console) -> None:
     columns = {"dof": "joint", "type": "type", "axis": "axis"} | {k: k for k in PASSIVE}
     _table(console, "Joints (N m and rad, or N and m)", d["joints"], columns)
     _table(console, "Actuators", d["actuators"], {k: k for k in (*d["actuators"], {})[0]})
-    _table(
-        console, "Tendons: joints they go over",
-        [t | {"joints": " + ".join(f"{c:g} {j}" for j, c in t["joints"].items())} for t in d["tendons"]],
-        {"name": "tendon", "joints": "length"} | {k: k for k in ("stiffness", "damping", "friction")},
-    )  # fmt: skip
+    for tendon in d["tendons"]:
+        tendon["joints"] = " + ".join(f"{c:g} {joint}" for joint, c in tendon["joints"].items())
+    columns = {"name": "tendon", "joints": "length, over joints"}
+    columns |= {k: k for k in ("stiffness", "damping", "friction")}
+    _table(console, "Tendons", d["tendons"], columns)
     columns = {"kind": "kind", "link": "link", "size": "size (m)", "position": "position (m)"}
     _table(console, "Shapes", d["shapes"], {"name": "shape"} | columns | {"corners": "corners"})
     _print_pairs(d["pairs"], console)

@@ -11,7 +11,6 @@ from graftsim.io.mjcf.write_joints import Writer
 from graftsim.io.robot.numbers import text
 from graftsim.model.starts import Key, Starts
 
-
 # Name of the key frame of a drawn position that bodies cannot be written in.
 DRAWN = "drawn"
 
