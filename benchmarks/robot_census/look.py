@@ -21,28 +21,17 @@ STATES = 3
 
 def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
     """What is found of a file, stage by stage: others, opened, errors, written."""
-    os.environ.setdefault("JAX_ENABLE_X64", "1")
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    flags = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-    os.environ.setdefault("XLA_FLAGS", flags)
+    _prepare()
     import jax
 
-    import graftsim as gs
-    from robot_census.oracles import mujoco_file, pinocchio_file
-
     yield {}
-    other = mujoco_file(path) if form == "mjcf" else pinocchio_file(path)
-    yield {"other": "" if not isinstance(other, str) else other}
-    began = time.perf_counter()
-    try:
-        model = gs.load(path)
-    except gs.GraftsimError as error:
-        yield {"refused": str(error), "seconds": time.perf_counter() - began}
-        yield {"by option": _by_option(path, str(error))}
-        return
-    facts = {"nv": model.nv, "links": model.tree.nl, "notes": list(model.notes)}
-    yield {"opened": True, "seconds": time.perf_counter() - began, **facts}
-    if model.nv:
+    other = _other(path, form)
+    yield {"other": other if isinstance(other, str) else ""}
+    model = None
+    for found in _opened(path):
+        model = found.pop("model", None)
+        yield found
+    if model is not None and model.nv:
         terms = jax.jit(_terms)
         states = [_state(model, seed) for seed in range(STATES)]
         ours = [{k: np.asarray(v) for k, v in terms(model, *s).items()} for s in states]
@@ -52,6 +41,44 @@ def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
             yield {"errors": _errors(other, model, states, ours)}
         yield {"written": _written(model, states, ours, terms)}
     jax.clear_caches()
+
+
+def opens(path: Path, form: str) -> Iterator[dict[str, Any]]:
+    """Whether a file is opened, here and by the other program."""
+    _prepare()
+    other = _other(path, form)
+    yield {"other": other if isinstance(other, str) else ""}
+    for found in _opened(path):
+        found.pop("model", None)
+        yield found
+
+
+def _prepare() -> None:
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    flags = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    os.environ.setdefault("XLA_FLAGS", flags)
+
+
+def _other(path: Path, form: str) -> Any:
+    from robot_census.oracles import mujoco_file, pinocchio_file
+
+    return mujoco_file(path) if form == "mjcf" else pinocchio_file(path)
+
+
+def _opened(path: Path) -> Iterator[dict[str, Any]]:
+    """The model and facts of it, or why it is refused and what option opens it."""
+    import graftsim as gs
+
+    began = time.perf_counter()
+    try:
+        model = gs.load(path)
+    except gs.GraftsimError as error:
+        yield {"refused": str(error), "seconds": time.perf_counter() - began}
+        yield {"by option": _by_option(path, str(error))}
+        return
+    facts = {"nv": model.nv, "links": model.tree.nl, "notes": list(model.notes)}
+    yield {"opened": True, "seconds": time.perf_counter() - began, "model": model} | facts
 
 
 def _by_option(path: Path, said: str) -> str:
