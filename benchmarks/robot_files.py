@@ -7,7 +7,7 @@ by what files use, and the reasons of refusals with their number.
 
 Without folders: installed packages that carry robots, `robot_descriptions`' cache, GRAFTSIM_ASSETS.
 
-    python benchmarks/robot_files.py [FOLDER ...] [--json FILE] [--seconds 60] [--gigabytes 6]
+    python benchmarks/robot_files.py [FOLDER ...] [--json FILE] [--opens] [--seconds 60] [--gigabytes 6]
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_census.files import FEATURES, below, default_set, features, robots
-from robot_census.look import look
+from robot_census.look import look, opens
 from robot_census.tables import by_feature, of_written, reasons
 from robot_census.workers import in_turn
 
@@ -33,13 +33,15 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="of a file at most")
     parser.add_argument("--gigabytes", type=float, default=6.0, help="of memory at most")
     parser.add_argument("--only", default="", help="files whose path has this in it")
+    parser.add_argument("--opens", action="store_true", help="open alone, compare nothing")
     arguments = parser.parse_args()
     paths = [p for f in arguments.folders for p in below(f)] if arguments.folders else default_set()
     jobs = [(p, form) for p, form in robots(paths) if arguments.only in str(p)]
     jobs = jobs[: 3 if arguments.quick else None]
     figures = Figures("Robot files", seed=arguments.seed)
     files: list[dict[str, Any]] = []
-    for found in in_turn(look, jobs, arguments.seconds, arguments.gigabytes):
+    looked = opens if arguments.opens else look
+    for found in in_turn(looked, jobs, arguments.seconds, arguments.gigabytes):
         files.append(found | {"features": features(Path(found["file"]))})
         said = "opened" if found.get("opened") else found.get("refused", "")[:100]
         print(f"{len(files)}/{len(jobs)} {found['file']}: {said} {found['stopped']}", flush=True)

@@ -39,6 +39,7 @@ SCRIPTS = {
     "benchmarks/identification.py": ("--cases", "a", "--tries", "1"),
     "benchmarks/kernels.py": ("--quick", "--only", "chain2", "--sections", "peak"),
     "benchmarks/overhead.py": ("--repeats", "1"),
+    "benchmarks/robot_files.py": ("--quick",),
     "benchmarks/scale.py": ("--quick",),
     "benchmarks/structure.py": (),
 }

@@ -19,6 +19,7 @@ SUFFIXES = (".urdf", ".xml", ".mjcf")
 # Of a file so much is looked at, to see whether it is a robot.
 HEAD = 200_000
 ROOT = re.compile(r"<(robot|mujoco)[\s>]")
+PART = {"robot": re.compile(r"<link\s|<xacro:"), "mujoco": re.compile(r"<body[\s>]")}
 INCLUDE = re.compile(r"<include\s[^>]*?file\s*=\s*[\"']([^\"']+)[\"']")
 
 # What a file has, by its text; the names are rows of the table.
@@ -71,11 +72,14 @@ def below(folder: Path) -> Iterator[Path]:
 
 
 def robots(paths: Iterable[Path]) -> list[tuple[Path, str]]:
-    """Those that are URDF or MJCF by their root element, once each, with "urdf" or "mjcf"."""
+    """Those that are URDF or MJCF by their root element, once each, with "urdf" or "mjcf".
+
+    Parts without a link or body are no robots.
+    """
     found: dict[Path, str] = {}
     for path in paths:
         root = ROOT.search(_COMMENT.sub("", _text(path)[:HEAD]))
-        if root:
+        if root and PART[root[1]].search(_COMMENT.sub("", _whole(path, set()))):
             found.setdefault(path.resolve(), {"robot": "urdf", "mujoco": "mjcf"}[root[1]])
     return list(found.items())
 

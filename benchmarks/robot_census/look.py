@@ -7,6 +7,7 @@ qdd'), so that a light fingertip does not count for more than the robot that car
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,27 +21,17 @@ STATES = 3
 
 def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
     """What is found of a file, stage by stage: others, opened, errors, written."""
-    os.environ.setdefault("JAX_ENABLE_X64", "1")
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    flags = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-    os.environ.setdefault("XLA_FLAGS", flags)
+    _prepare()
     import jax
 
-    import graftsim as gs
-    from robot_census.oracles import mujoco_file, pinocchio_file
-
     yield {}
-    other = mujoco_file(path) if form == "mjcf" else pinocchio_file(path)
-    yield {"other": "" if not isinstance(other, str) else other}
-    began = time.perf_counter()
-    try:
-        model = gs.load(path)
-    except gs.GraftsimError as error:
-        yield {"refused": str(error), "seconds": time.perf_counter() - began}
-        return
-    facts = {"nv": model.nv, "links": model.tree.nl, "notes": list(model.notes)}
-    yield {"opened": True, "seconds": time.perf_counter() - began, **facts}
-    if model.nv:
+    other = _other(path, form)
+    yield {"other": other if isinstance(other, str) else ""}
+    model = None
+    for found in _opened(path):
+        model = found.pop("model", None)
+        yield found
+    if model is not None and model.nv:
         terms = jax.jit(_terms)
         states = [_state(model, seed) for seed in range(STATES)]
         ours = [{k: np.asarray(v) for k, v in terms(model, *s).items()} for s in states]
@@ -50,6 +41,65 @@ def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
             yield {"errors": _errors(other, model, states, ours)}
         yield {"written": _written(model, states, ours, terms)}
     jax.clear_caches()
+
+
+def opens(path: Path, form: str) -> Iterator[dict[str, Any]]:
+    """Whether a file is opened, here and by the other program."""
+    _prepare()
+    other = _other(path, form)
+    yield {"other": other if isinstance(other, str) else ""}
+    for found in _opened(path):
+        found.pop("model", None)
+        yield found
+
+
+def _prepare() -> None:
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    flags = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    os.environ.setdefault("XLA_FLAGS", flags)
+
+
+def _other(path: Path, form: str) -> Any:
+    from robot_census.oracles import mujoco_file, pinocchio_file
+
+    return mujoco_file(path) if form == "mjcf" else pinocchio_file(path)
+
+
+def _opened(path: Path) -> Iterator[dict[str, Any]]:
+    """The model and facts of it, or why it is refused and what option opens it."""
+    import graftsim as gs
+
+    began = time.perf_counter()
+    try:
+        model = gs.load(path)
+    except gs.GraftsimError as error:
+        yield {"refused": str(error), "seconds": time.perf_counter() - began}
+        yield {"by option": _by_option(path, str(error))}
+        return
+    facts = {"nv": model.nv, "links": model.tree.nl, "notes": list(model.notes)}
+    yield {"opened": True, "seconds": time.perf_counter() - began, "model": model} | facts
+
+
+def _by_option(path: Path, said: str) -> str:
+    """The options that an error names, if the file opens with them; else ""."""
+    import graftsim as gs
+
+    options: dict[str, Any] = {}
+    for _ in range(4):  # an option may uncover another fault
+        if found := re.search(r"--without ([a-z ]+)\.", said):
+            options["without"] = sorted({*options.get("without", ()), *found[1].split()})
+        if "--repair-inertia" in said:
+            options["repair_inertia"] = True
+        try:
+            gs.load(path, **options)
+        except gs.GraftsimError as error:
+            if str(error) == said or not options:
+                return ""
+            said = str(error)
+        else:
+            return " ".join([*options.get("without", ()), *(k for k in options if k != "without")])
+    return ""
 
 
 def _terms(model: Any, q: Any, qd: Any, u: Any) -> dict[str, Any]:
@@ -71,12 +121,27 @@ def _terms(model: Any, q: Any, qd: Any, u: Any) -> dict[str, Any]:
         model, tuple(jnp.zeros_like(x) for x in dry),
     )  # fmt: skip
     tendons = tendon_forces(model.tendon, *displacements(model, q, qd))
-    passive = passive_forces(model, q, qd) + tendons.tau
+    passive = passive_forces(model, q, qd) + tendons.tau + _around(model, q, qd)
     state = State(q=q, qd=qd, act=jnp.zeros(model.actuator.na))
     commands = actuation.Commands(u, (), 0.0)
     qdd = acceleration(prepare(model), state, commands, scope=OFF).qdd
     H, C = mass_matrix(model, q), bias_forces(model, q, qd)
     return {"mass matrix": H, "bias": C, "passive": passive, "qdd": qdd}
+
+
+def _around(model: Any, q: Any, qd: Any) -> Any:
+    """Joint forces of what surrounds the links."""
+    import jax.numpy as jnp
+
+    from graftsim.dynamics import bias_forces, inverse_dynamics
+    from graftsim.dynamics.mechanism import prepare
+    from graftsim.dynamics.medium import medium_forces
+    from graftsim.dynamics.motion import joint_motion, link_velocity
+
+    m = prepare(model)
+    motion = joint_motion(m, q, qd)
+    f = medium_forces(m, motion, None, link_velocity(m.tree, motion))
+    return bias_forces(m, q, qd) - inverse_dynamics(m, q, qd, jnp.zeros_like(qd), f)
 
 
 def _state(model: Any, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

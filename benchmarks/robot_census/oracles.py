@@ -100,37 +100,53 @@ class _Pinocchio:
         return found
 
 
-def _places(m: Any, tree: Any, moving: list[int]) -> list[int] | str:
-    """Pinocchio's joint for each moving link of ours."""
-    names = list(m.names)
-    place = []
+def _places(m: Any, tree: Any, moving: list[int]) -> list[tuple[Any, int, int]] | str:
+    """Pinocchio's joint for each moving link of ours, and its places in q and v.
+
+    Several joints of one MJCF body are one composite joint there, called after the first.
+    """
+    names = [name.removeprefix("Composite_") for name in m.names]
+    place: list[tuple[Any, int, int]] = []
+    used: dict[int, tuple[int, int]] = {}
+    last = -1
     for i in moving:
-        name = tree.joints[i]
-        if name in names:
-            place.append(names.index(name))
-        elif tree.types[i] == "free" and "root_joint" in names:
-            place.append(names.index("root_joint"))
-        else:
-            return f"Pinocchio has no joint '{name}'"
-        nv = m.joints[place[-1]].nv
-        if nv != len(tree.v_index[i]):
-            return f"joint '{name}' has {nv} degrees of freedom in Pinocchio"
-        if tree.types[i] == "planar":
+        name, kind = tree.joints[i], tree.types[i]
+        if kind == "planar":
             return "planar joints have other coordinates in Pinocchio"
+        if name in names:
+            last = names.index(name)
+        elif kind == "free" and "root_joint" in names:
+            last = names.index("root_joint")
+        elif last < 0 or m.joints[last].shortname() != "JointModelComposite":
+            return f"Pinocchio has no joint '{name}'"
+        joint = m.joints[last]
+        at_q, at_v = used.get(last, (0, 0))
+        composite = joint.shortname() == "JointModelComposite"
+        nq, nv = len(tree.q_index[i]), len(tree.v_index[i])
+        if not composite:
+            nq = joint.nq
+        if at_v + nv > joint.nv:
+            return f"joint '{name}' has {joint.nv} degrees of freedom in Pinocchio"
+        place.append((joint, joint.idx_q + at_q, joint.idx_v + at_v))
+        used[last] = at_q + nq, at_v + nv
     return place
 
 
 def _coordinates(
-    m: Any, tree: Any, moving: list[int], place: list[int], q: np.ndarray, qd: np.ndarray
+    m: Any,
+    tree: Any,
+    moving: list[int],
+    place: list[tuple[Any, int, int]],
+    q: np.ndarray,
+    qd: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pinocchio's q, and T and drift of v = T qd, a = T qdd + drift."""
     import pinocchio as pin
 
     x, T, drift = pin.neutral(m), np.zeros((m.nv, len(qd))), np.zeros(m.nv)
-    for i, p in zip(moving, place, strict=True):
-        joint, rows, columns = m.joints[p], list(tree.q_index[i]), list(tree.v_index[i])
-        own = slice(joint.idx_q, joint.idx_q + joint.nq)
-        into = np.arange(joint.idx_v, joint.idx_v + joint.nv)
+    for i, (joint, at_q, at_v) in zip(moving, place, strict=True):
+        rows, columns = list(tree.q_index[i]), list(tree.v_index[i])
+        into = np.arange(at_v, at_v + len(columns))
         T[into, columns] = 1.0
         mine = q[rows]
         if tree.types[i] == "free":
@@ -138,11 +154,11 @@ def _coordinates(
             R = pin.Quaternion(w, a, b, c).toRotationMatrix()
             T[np.ix_(into[:3], columns[:3])] = R.T
             drift[into[:3]] = -np.cross(qd[columns[3:]], R.T @ qd[columns[:3]])
-            x[own] = [*mine[:3], a, b, c, w]
+            x[at_q : at_q + 7] = [*mine[:3], a, b, c, w]
         elif tree.types[i] == "spherical":
-            x[own] = np.roll(mine, -1)
-        elif joint.nq == 2:
-            x[own] = [np.cos(mine[0]), np.sin(mine[0])]
+            x[at_q : at_q + 4] = np.roll(mine, -1)
+        elif joint.nq == 2 and joint.nv == 1:
+            x[at_q : at_q + 2] = [np.cos(mine[0]), np.sin(mine[0])]
         else:
-            x[own] = mine
+            x[at_q] = mine[0]
     return x, T, drift

@@ -12,10 +12,7 @@ MOST = 40
 
 
 def status(file: File, exact: float) -> str:
-    """One word: exact, differs, opened (nothing to compare with), refused, unread, stopped.
-
-    unread: refused here and by the other program alike.
-    """
+    """One word of `MEANING`."""
     if file.get("opened"):
         errors = file.get("errors")
         if not isinstance(errors, dict):
@@ -23,14 +20,17 @@ def status(file: File, exact: float) -> str:
         return "exact" if max(errors.values()) <= exact else "differs"
     if file["stopped"] or file.get("failed"):
         return "stopped"
+    if file.get("by option"):
+        return "by option"
     return "refused" if not file.get("other") else "unread"
 
 
-WORDS = ("exact", "differs", "opened", "refused", "unread", "stopped")
+WORDS = ("exact", "differs", "opened", "by option", "refused", "unread", "stopped")
 MEANING = {
     "exact": "opened, and all terms within the tolerance of MuJoCo's or Pinocchio's",
     "differs": "opened, and a term differs",
     "opened": "opened, with nothing to compare",
+    "by option": "refused, and opens with the option that the error names",
     "refused": "refused, though MuJoCo or Pinocchio opens it",
     "unread": "refused by graftsim and by the other program",
     "stopped": "hung, crashed, or out of memory",
@@ -42,11 +42,11 @@ def by_feature(files: Sequence[File], features: Sequence[str], exact: float) -> 
     rows = [("all", files)]
     rows += [(form, [f for f in files if f["format"] == form]) for form in ("urdf", "mjcf")]
     rows += [(name, [f for f in files if name in f["features"]]) for name in features]
-    lines = [f"\n{'files that use':<28}{'files':>7}" + "".join(f"{w:>9}" for w in WORDS)]
+    lines = [f"\n{'files that use':<28}{'files':>7}" + "".join(f"{w:>10}" for w in WORDS)]
     for name, own in rows:
         if own:
             count = Counter(status(f, exact) for f in own)
-            numbers = "".join(f"{count[w]:>9}" for w in WORDS)
+            numbers = "".join(f"{count[w]:>10}" for w in WORDS)
             lines.append(f"{name:<28}{len(own):>7}{numbers}")
     lines += [f"{w}: {MEANING[w]}" for w in WORDS]
     return "\n".join(lines)

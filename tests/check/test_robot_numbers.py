@@ -6,7 +6,10 @@ import pytest
 
 import graftsim as gs
 
-BODY = '<inertial><origin xyz="{c}"/><mass value="2"/><inertia ixx="{i}" iyy="{i}" izz="{i}"/></inertial>'
+BODY = (
+    '<inertial><origin xyz="{c}"/><mass value="2"/>'
+    '<inertia ixx="{i}" iyy="{i}" izz="{i}"/></inertial>'
+)
 ROBOT = """<robot name="r"><link name="world"/>
 <link name="arm">{body}<collision><origin xyz="0 0 .2"/>
 <geometry><box size=".1 .1 .4"/></geometry></collision></link>

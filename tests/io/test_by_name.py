@@ -7,7 +7,7 @@ import pytest
 import graftsim as gs
 
 REPOSITORIES = """from dataclasses import dataclass
-REPOSITORIES = {"zoo": Repository(url="https://nowhere/zoo.git", commit="abc", cache_path="the_zoo")}
+REPOSITORIES = {"zoo": Repository(url="https://nowhere/zoo.git", cache_path="the_zoo")}
 """
 MODULE = """from os import getenv as _getenv
 from os import path as _path

@@ -45,7 +45,7 @@ def test_key_frames(path, tmp_path):
     np.testing.assert_array_equal(state.q, [0, 0, 1, 1, 0, 0, 0, 0.7])
     np.testing.assert_array_equal(state.qd, [0, 0, 0, 0, 0, 1, 2])
     assert model.keys["home"].u == (0.4,)
-    with pytest.raises(gs.ModelError, match="'hme'.*Nearest: home"):
+    with pytest.raises(gs.ModelError, match=r"'hme'.*Nearest: home"):
         gs.Simulator(model).initial_state(key="hme")
     gs.write_mjcf(model, tmp_path / "again.xml")
     assert gs.load(tmp_path / "again.xml").keys["home"] == model.keys["home"]

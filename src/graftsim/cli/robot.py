@@ -28,7 +28,8 @@ def load_model(
 ) -> Model:
     """Read a robot file with the options that were given, and only those.
 
-    path: a file, or the name of a robot, "robot_descriptions:NAME". values: numbers that will be set; an armature among them is there before the file is checked.
+    path: a file, or "robot_descriptions:NAME". values: numbers that will be set; an armature among
+    them is there before the file is checked.
     """
     options: dict[str, Any] = {"ground": touch.ground}
     if file is not None and file.package_dir:

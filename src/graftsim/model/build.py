@@ -126,7 +126,7 @@ class Builder:
         box: Vector = (0.0, 0.0, 0.0),
         lift: float = 0.0,
     ) -> Builder:
-        """Let a medium act on a link: on a box of these sides (m), as a lift of so many kg, or both.
+        """Let a medium act on a link: on a box of these sides (m), by a lift (kg), or both.
 
         The box feels `density` (kg/m^3) and `viscosity` (Pa s) of the builder; lift counters
         gravity.

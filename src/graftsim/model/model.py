@@ -213,9 +213,10 @@ class World(eqx.Module):
 class Model(eqx.Module):
     """A mechanism. Build one with `graftsim.load` or `Builder`; change it by `eqx.tree_at`.
 
-    caveats: those of `notes` that say what moves otherwise than the file says.
-    faults: level and sentence of what the reader found wrong. absent: shapes that its file has and that could not be read, one sentence each: contact is
-    refused with them. starts: the pose that its file draws, and its named states.
+    caveats: those of `notes` that say what moves otherwise than the file says. faults: level and
+    sentence of what the reader found wrong. absent: shapes of the file that could not be read, one
+    sentence each: contact is refused with them. starts: the pose that the file draws, and its named
+    states.
     """
 
     name: str = eqx.field(static=True)

@@ -6,7 +6,10 @@ from urdf_texts import joint, link, refused, write
 import graftsim as gs
 from graftsim.dynamics import mass_matrix
 
-BODY = '<inertial><origin xyz="{c}"/><mass value="{m}"/><inertia ixx="{x}" iyy="{y}" izz="{z}"/></inertial>'
+BODY = (
+    '<inertial><origin xyz="{c}"/><mass value="{m}"/>'
+    '<inertia ixx="{x}" iyy="{y}" izz="{z}"/></inertial>'
+)
 WHOLE = BODY.format(c="0 0 .1", m=2, x=0.02, y=0.03, z=0.04)
 DUMMY = BODY.format(c="0 0 0", m=0.001, x=1e-3, y=0, z=0)
 FIXED = "fixed"

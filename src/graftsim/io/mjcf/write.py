@@ -20,7 +20,7 @@ from graftsim.io.mjcf.tendons import write_tendons
 from graftsim.io.mjcf.write_contact import MASKS, write_pairs
 from graftsim.io.mjcf.write_joints import UNLIMITED, WRITE, Writer, write_joint
 from graftsim.io.robot import poses
-from graftsim.io.robot.feasible_inertia import raised
+from graftsim.io.robot.feasible_inertia import raised, with_margin
 from graftsim.io.robot.known_joints import check_joints
 from graftsim.io.robot.numbers import floats, text
 from graftsim.model.model import Model
@@ -135,6 +135,7 @@ def _inertial(w: Writer, body: ET.Element, i: int) -> None:
         if np.any(diagonal < SMALLEST):
             w.lost.append(f"link {name}: principal inertias below {SMALLEST:g} are raised to that.")
         mass, diagonal = np.maximum(mass, SMALLEST), np.maximum(diagonal, SMALLEST)
+    diagonal = with_margin(diagonal)
     values = {"pos": com, "quat": quat, "mass": mass, "diaginertia": diagonal}
     ET.SubElement(body, "inertial", {k: text(v) for k, v in values.items()})
 

@@ -8,6 +8,9 @@ from graftsim.errors import ModelError
 from graftsim.io.robot import poses
 from graftsim.model import checks
 
+# Of the largest principal inertia: a few units in the last place.
+_MARGIN = 8 * np.finfo(float).eps
+
 
 def raised(name: str, mass: float, six: np.ndarray, lost: list[str]) -> np.ndarray:
     """Six inertias of a link, the smaller principal ones raised where no body has them.
@@ -27,3 +30,18 @@ def raised(name: str, mass: float, six: np.ndarray, lost: list[str]) -> np.ndarr
         )
         return poses.six(axes @ np.diag([*low, values[2]]) @ axes.T)
     return six
+
+
+def with_margin(principal: np.ndarray) -> np.ndarray:
+    """Principal inertias [3] whose largest is no more than the sum of the others, rounding included.
+
+    A flat body has A + B = C, which programs that check it miss by a unit in the last place. The
+    smaller two are raised by what lacks, of the size of rounding, or of the digits of a file.
+    """
+    out = np.array(principal, float)
+    largest = int(np.argmax(out))
+    others = [k for k in range(3) if k != largest]
+    lacking = out[largest] * (1 + _MARGIN) - out[others].sum()
+    if lacking > 0:
+        out[others] += lacking / 2
+    return out

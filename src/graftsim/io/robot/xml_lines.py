@@ -21,6 +21,8 @@ MISSPELT = 0.65
 LARGEST = 100 * 2**20
 # Bytes that may stand before the XML declaration, and comments, which may not but do.
 _MARKS = (b"\xef\xbb\xbf",)
+_INVALID_TOKEN = 4  # of expat
+_MUJOCO = re.compile(rb"\A\s*(<\?xml.*?\?>)?(\s|<!--.*?-->)*<mujoco[\s>]", re.S)
 _COMMENT = re.compile(rb"<!--.*?-->", re.S)
 
 
@@ -39,9 +41,9 @@ class Element:
         return [c for c in self.children if c.tag == tag]
 
     def one(self, tag: str) -> Element | None:
-        """The only child with that tag, or None; raises FileError when there are two."""
+        """The only child with that tag, or None; raises FileError when there are two unlike."""
         found = self.all(tag)
-        if len(found) > 1:
+        if len(found) > 1 and any(x.children or x.attributes != found[0].attributes for x in found):
             raise found[1].error(f"a second <{tag}> in <{self.tag}>; only one is allowed.")
         return found[0] if found else None
 
@@ -198,6 +200,9 @@ def parse_bytes(data: bytes, path: Path) -> Element:
     try:
         parser.Parse(_from_declaration(data), True)
     except expat.ExpatError as e:
+        if e.code == _INVALID_TOKEN and (opening := _MUJOCO.search(data)):
+            # MuJoCo reads XML that is not quite XML, and reads the file itself.
+            return Element("mujoco", data.count(b"\n", 0, opening.start()) + 1, path)
         reason = expat.ErrorString(e.code)
         hint = f" <{stack[-1].tag}> of line {stack[-1].line} is still open." if stack[1:] else ""
         raise FileError(

@@ -196,7 +196,8 @@ def _massless(link: Link) -> FileError:
     inertial = link.element.one("inertial")
     by = f"by joint '{link.joint.name}'" if link.joint else "as a floating base"
     remedy = (
-        "or make its joint fixed; repair_inertia=True gives it a small mass when it carries none."
+        "or make its joint fixed; --repair-inertia (repair_inertia=True) gives it a small mass "
+        "when it carries none."
     )
     if inertial is None:
         return link.element.error(

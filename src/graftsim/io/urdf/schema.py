@@ -81,7 +81,7 @@ def check(element: Element, notes: Notes) -> None:
                 f"<{child.tag}> is a xacro macro, not URDF. Expand the file first: "
                 f"xacro {element.path.name} > robot.urdf"
             )
-        elif misspelt(child.tag, tags):
+        elif misspelt(child.tag, [t for t in tags if not element.all(t)]):
             raise child.error(
                 f"<{element.tag}> has the unknown element <{child.tag}>. {suggest(child.tag, tags)}"
             )

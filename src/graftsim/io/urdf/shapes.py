@@ -37,12 +37,17 @@ def add_shapes(
     for collision in link.all("collision"):
         geometry = collision.one("geometry")
         shapes = geometry.children if geometry else []
-        if len(shapes) != 1 or shapes[0].tag not in schema.SHAPES:
-            own, kinds = link.attributes["name"], ", ".join(schema.SHAPES)
+        own, kinds = link.attributes["name"], ", ".join(schema.SHAPES)
+        if len(shapes) != 1:
             raise collision.error(
                 f"<collision> of link '{own}' needs <geometry> with one of: {kinds}."
             )
         try:
+            if shapes[0].tag not in schema.SHAPES:
+                raise _Unreadable(
+                    f"{shapes[0].place}: a shape of kind <{shapes[0].tag}> is not represented; "
+                    f"link '{own}' may have: {kinds}."
+                )
             kind, size, vertices = _shape(shapes[0], options.package_dirs or (), notes)
         except _Unreadable as e:
             _leave_out(builder, link, shapes[0], e, options, notes)
@@ -77,9 +82,10 @@ def _leave_out(
     chosen = options.leaves_out("meshes")
     if (options.ground is not None or options.self_collision) and not chosen:
         raise FileError(f"{error} Or go on without such shapes: --without meshes.") from None
-    what = f"the mesh '{shape.attributes['filename']}' of link '{link.attributes['name']}'"
+    name = shape.attributes.get("filename", "")
+    what = f"the {shape.tag} '{name}' of link '{link.attributes['name']}'"
     notes.group(
-        "the collision mesh cannot be read, so the link is without that shape.",
+        f"a <{shape.tag}> of <collision> cannot be read, so the link is without that shape.",
         "link",
         f"{link.attributes['name']} (line {shape.line})",
     )
