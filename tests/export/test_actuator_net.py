@@ -107,6 +107,21 @@ def test_servos_that_differ_in_their_zero_alone_share_a_net():
     assert [[s.name for s in g] for g in groups] == [["m0", "m1"], ["m2"]]
 
 
+def test_a_feed_forward_torque_stays_outside(tmp_path):
+    """The net is that of the log without it, and a sentence says so."""
+    model, plain = one(delay=0.004), log(one())
+    torque = gs.Channel(
+        "control[m.torque]", plain["control[m]"].time, plain["control[m]"].values, ""
+    )
+    both = plain.with_channel(torque)
+    of, (servo,) = Chain(model, 0.005), servos(Fitted(model, ()))[0]
+    np.testing.assert_array_equal(
+        of.samples([servo], both).torque, of.samples([servo], plain).torque
+    )
+    said = form_of("onnx-actuator").write(Fitted(model, ()), tmp_path, 0.005, Logs((both,)))
+    assert any("Feed-forward" in x for x in said)
+
+
 def test_what_has_no_net_is_refused_with_its_reason(tmp_path):
     """A robot of torque motors; a log without the positions of a servo."""
     b = gs.Builder("motor")

@@ -64,12 +64,14 @@ class Fitted:
     """A fit for export: its robot, and the rows of its parameters as they stand in fit.json.
 
     command: that made it, "" for a fit from Python. folder: where it lies, None for one in memory.
+    grafts: labels of its networks, which are in no robot.
     """
 
     model: Model
     rows: tuple[Mapping[str, Any], ...]
     command: str = ""
     folder: Path | None = None
+    grafts: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, folder: str | Path) -> Fitted:
@@ -83,6 +85,7 @@ class Fitted:
             facts = json.loads(path.read_text(encoding="utf-8"))
             rows = tuple(_checked(row) for row in facts["parameters"])
             command = str(facts.get("command", ""))
+            grafts = tuple(str(g["label"]) for g in facts.get("grafts", ()))
         except OSError as error:
             raise FileError(
                 f"{path}: {error.strerror or error}. The folder of graftsim fit (--out), or of "
@@ -96,13 +99,20 @@ class Fitted:
                 f"{robot}: no such file. The fit could not write its robot as MJCF; its report "
                 "says why. From Python, graftsim.export takes the result itself."
             )
-        return cls(load(robot), rows, command, folder)
+        return cls(load(robot), rows, command, folder, grafts)
 
     @classmethod
     def of(cls, result: Result) -> Fitted:
         """What `fit` returned."""
         facts = result.as_json()
-        return cls(result.model, tuple(facts["parameters"]), result.command)
+        grafts = tuple(g.label for g in result.grafts)
+        return cls(result.model, tuple(facts["parameters"]), result.command, grafts=grafts)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What no export of this fit has."""
+        names = ", ".join(self.grafts)
+        return [f"The networks of this fit are not in it: {names}."] if names else []
 
     @cached_property
     def _row_of(self) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -158,9 +168,8 @@ def known(row: Mapping[str, Any], value: float, unit: str) -> Known:
 
 
 def _checked(row: Any) -> Mapping[str, Any]:
-    """A row of fit.json that has what is read of it."""
-    str(row["name"]), str(row["status"]), _number(row["std"])
-    return row
+    """A row of fit.json; KeyError, TypeError where it has not what is read of it."""
+    return {**row, "name": str(row["name"]), "std": row["std"], "status": str(row["status"])}
 
 
 def _number(value: Any, default: float = math.nan) -> float:
