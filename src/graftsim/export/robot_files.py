@@ -20,8 +20,9 @@ class CalibratedMJCF(ExportFormat):
     target: ClassVar[str] = "calibrated.xml"
 
     def write(self, fit: Fitted, out: Path, dt: float, logs: Logs) -> list[str]:
-        """With actuators, delays and friction. Of a folder it is the file that is there, as it is; its
-        head says what MJCF cannot express.
+        """With actuators, delays and friction.
+
+        Of a folder it is the file that is there; its head says what MJCF cannot express.
         """
         if fit.folder is None:
             return write_mjcf(fit.model, out)
