@@ -61,7 +61,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fit for export: its robot, and the rows of its parameters as they stand in fit.json.
+    """A fit for export: its robot, and the rows of its parameters as fit.json has them.
 
     command: that made it, "" for a fit from Python. folder: where it lies, None for one in memory.
     grafts: labels of its networks, which are in no robot.
@@ -106,7 +106,8 @@ class Fitted:
         """What `fit` returned."""
         facts = result.as_json()
         grafts = tuple(g.label for g in result.grafts)
-        return cls(result.model, tuple(facts["parameters"]), result.command, grafts=grafts)
+        rows = tuple(_checked(row) for row in facts["parameters"])
+        return cls(result.model, rows, result.command, grafts=grafts)
 
     @property
     def remarks(self) -> list[str]:
@@ -144,9 +145,7 @@ def known(row: Mapping[str, Any], value: float, unit: str) -> Known:
     hangs on a number that was not free, those that it has with that one free. Else the range that
     it was given, or none.
     """
-    lower, upper = (_number(row.get(k), d) for k, d in (("lower", -math.inf), ("upper", math.inf)))
-    status = row["status"]
-    std = _number(row["std"])
+    lower, upper, std, status = (row[k] for k in ("lower", "upper", "std", "status"))
     told = status in (Status.IDENTIFIED, Status.CONDITIONAL, Status.WEAK, Status.FROM_PRIOR)
     if not told or not math.isfinite(std):
         remark = str(status)
@@ -157,8 +156,8 @@ def known(row: Mapping[str, Any], value: float, unit: str) -> Known:
         return Known.exactly(value, unit, f"{remark}, and it was given no range")
     remark = f"fitted, +- {std:.2g}"
     if status == Status.CONDITIONAL:
-        freed = _number(row.get("std_if_freed"))
-        remark = f"fitted, +- {std:.2g} if {row.get('trades_with', '')} is right"
+        freed = row["std_if_freed"]
+        remark = f"fitted, +- {std:.2g} if {row['trades_with']} is right"
         if freed > std:
             std, remark = freed, f"{remark}, else {freed:.2g}"
     elif status != Status.IDENTIFIED:
@@ -168,8 +167,12 @@ def known(row: Mapping[str, Any], value: float, unit: str) -> Known:
 
 
 def _checked(row: Any) -> Mapping[str, Any]:
-    """A row of fit.json; KeyError, TypeError where it has not what is read of it."""
-    return {**row, "name": str(row["name"]), "std": row["std"], "status": str(row["status"])}
+    """What is read of a row of fit.json; an error where it is of another form."""
+    numbers = {k: _number(row.get(k)) for k in ("std", "std_if_freed")}
+    bounds = {"lower": _number(row.get("lower"), -math.inf)}
+    bounds |= {"upper": _number(row.get("upper"), math.inf)}
+    words = {k: str(row[k]) for k in ("name", "status")}
+    return {**words, **numbers, **bounds, "trades_with": str(row.get("trades_with", ""))}
 
 
 def _number(value: Any, default: float = math.nan) -> float:
