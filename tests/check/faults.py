@@ -116,6 +116,11 @@ def faults():
             "effort", pendulum(), [changed(right, tau=20 * _noise(len(t)))],
             "warning", 0, "joint.tau[j]", rel=0.1,
         ),
+        "a feed-forward torque that is the servo's own": Fault(
+            "feed-forward", servo, [recording(t, **{
+                "q": q, "qd": qd, "u": q + tau / 30, "control[a.torque]": tau - qd})],
+            "error", 1.0, "control[a.torque]", rel=0.005,
+        ),
         "encoders that are 20 ms late": Fault(
             "delay", pendulum(), [changed(right, q=motion(t - 0.02)[0], qd=None)],
             "warning", 0.02, "joint.tau[j]", mends=False,

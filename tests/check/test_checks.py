@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,10 +57,30 @@ def test_remedy_mends(name):
     assert not left
 
 
+def test_feed_forward_of_gravity_is_no_fault():
+    """A controller's compensation beside the servo, and one with another gain than the file's."""
+    t = clock()
+    q, qd, qdd = motion(t)
+    gravity = torque(q, 0 * q, 0 * q)
+    u = q + (torque(q, qd, qdd) - gravity + qd) / 30
+    error = recording(t, **{"q": q, "u": u, "control[a.torque]": 10 * (u - q)})
+    for log in (recording(t, **{"q": q, "u": u, "control[a.torque]": gravity}), error):
+        assert not found(pendulum("position"), [log], "feed-forward")
+
+
+def test_further_inputs_of_a_servo_are_names_of_its_own():
+    """A feed-forward torque or a gain that changes is no command of an unknown actuator."""
+    log = changed(swing(), tau=None, u=motion(clock())[0])
+    for name, errors in (("control[a.torque]", 0), ("control[a.kp]", 0), ("control[a.volt]", 1)):
+        beside = log.with_channel(replace(log["control[a]"], name=name))
+        seen = found(pendulum("position"), [beside], "names")
+        assert sum(f.level == "error" for f in seen) == errors
+
+
 def test_every_check_has_a_fault():
     """The list of faults is complete."""
     assert {f.check for f in FAULTS.values()} == {c.name for c in CHECKS}
-    assert len(CHECKS) == 15
+    assert len(CHECKS) == 16
 
 
 @pytest.mark.parametrize("kind", ["torque", None])

@@ -107,9 +107,12 @@ def test_wrong_use_says_what_is_accepted(folder, tmp_path, capsys):
     """No fit there, half a fit, another format, another step, no recordings."""
     assert main(["export", str(tmp_path), "--as", "isaac"]) == 2
     assert "folder of graftsim fit" in capsys.readouterr().err
-    (tmp_path / "fit.json").write_text('{"parameters": [1]}')
-    with pytest.raises(FileError, match=r"not a fit\.json"):
-        gs.export(tmp_path, "isaac")
+    odd = ("", "[]", '{"parameters": 3}', '{"parameters": [1]}', '{"parameters": [{"name": "a"}]}')
+    std = '{"parameters": [{"name": "a", "status": "b", "std": "c"}]}'
+    for text in (*odd, std, '{"parameters": [], "grafts": [7]}'):
+        (tmp_path / "fit.json").write_text(text)
+        with pytest.raises(FileError, match=r"not a fit\.json"):
+            gs.export(tmp_path, "isaac")
     (tmp_path / "fit.json").write_text('{"parameters": []}')
     with pytest.raises(FileError, match=r"robot\.xml: no such file"):
         gs.export(tmp_path, "isaac")

@@ -3,7 +3,7 @@
 import numpy as np
 
 import graftsim as gs
-from graftsim.export.fitted import Fitted
+from graftsim.export.fitted import Fitted, _checked
 
 
 def arm(dtype="float64"):
@@ -31,9 +31,10 @@ def parent(i):
 
 
 def row(name, value, std, status="identified", **more):
-    """A row of fit.json."""
+    """A row of fit.json, as it is read."""
     facts = {"name": name, "value": value, "std": std, "status": status}
-    return facts | {"lower": None, "upper": None, "std_with_file": None, "causes": {}} | more
+    facts |= {"lower": None, "upper": None, "std_with_file": None, "causes": {}}
+    return _checked(facts | more)
 
 
 ROWS = (

@@ -1,6 +1,7 @@
 """Actuator nets give what the fitted chain gives, and say when they are not needed."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import onnxruntime
@@ -105,6 +106,17 @@ def test_servos_that_differ_in_their_zero_alone_share_a_net():
     fit = Fitted(b.build(), ())
     groups = onnx_actuator._alike(fit, servos(fit)[0])
     assert [[s.name for s in g] for g in groups] == [["m0", "m1"], ["m2"]]
+
+
+def test_a_feed_forward_torque_stays_outside(tmp_path):
+    """The net is that of the log without it, and a sentence says so."""
+    model, plain = one(delay=0.004), log(one())
+    both = plain.with_channel(replace(plain["control[m]"], name="control[m.torque]"))
+    of, (servo,) = Chain(model, 0.005), servos(Fitted(model, ()))[0]
+    found, wanted = (of.samples([servo], x).torque for x in (both, plain))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
+    said = form_of("onnx-actuator").write(Fitted(model, ()), tmp_path, 0.005, Logs((both,)))
+    assert any("Feed-forward" in x for x in said)
 
 
 def test_what_has_no_net_is_refused_with_its_reason(tmp_path):

@@ -141,6 +141,15 @@ def test_a_robot_without_servos_is_an_error(tmp_path):
         form_of("isac")
 
 
+def test_networks_of_a_fit_are_said_to_be_missing(tmp_path, monkeypatch):
+    """By name, whatever the format."""
+    fit = Fitted(fitted().model, (), grafts=("friction",))
+    monkeypatch.setattr(Fitted, "read", classmethod(lambda cls, folder: fit))
+    for form in ("isaac", "urdf"):
+        done = gs.export(tmp_path, form, tmp_path / "x")
+        assert done.notes[0] == "The networks of this fit are not in it: friction."
+
+
 def test_a_delay_and_a_line_of_speed_are_not_both_said_in_isaac(tmp_path, monkeypatch):
     """The sentence names the actuator and the line."""
     b = gs.Builder("both")

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 from harness import Clock, run
-from right_files import MJCF, RUN_FILE, URDF
+from right_files import FIT, MJCF, RUN_FILE, URDF
 
 import quick_compilation  # noqa: F401
 from graftsim import read_recording
@@ -21,11 +21,15 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def right(tmp_path_factory):
-    """Files that are as they should be: arm.urdf, arm.xml, log.csv, log.npz, run.toml."""
+    """Files that are as they should be: arm.urdf, arm.xml, log.csv, log.npz, run.toml; fit.json and
+    robot.xml of a fit.
+    """
     folder = tmp_path_factory.mktemp("right")
     (folder / "arm.urdf").write_text(URDF)
     (folder / "arm.xml").write_text(MJCF)
     (folder / "run.toml").write_text(RUN_FILE)
+    (folder / "fit.json").write_text(FIT)
+    (folder / "robot.xml").write_text(MJCF)
     motion = ["--q", "shoulder=1", "elbow=0.5", "--seconds", "1", "--dt", "0.01"]
     noise = ["--noise", "0.001", "--integrator", "implicit_damping"]
     assert (

@@ -75,3 +75,11 @@ offset = 0.0
 [start]
 "joint.damping[*]" = 0.05
 """
+
+FIT = """{"command": "graftsim fit arm.xml log.csv", "grafts": [{"label": "friction"}],
+ "parameters": [
+ {"name": "joint.damping[*]", "value": 0.1, "std": 0.01, "status": "identified",
+  "lower": 0.0, "upper": null, "std_if_freed": null, "trades_with": ""},
+ {"name": "actuator.kp[m2]", "value": 10.0, "std": 0.5, "status": "conditional",
+  "lower": 1.0, "upper": 50.0, "std_if_freed": 1.5, "trades_with": "actuator.gear[m2]"}]}
+"""

@@ -1,15 +1,18 @@
 """Run files made wrong, and options with values that nobody meant."""
 
+import re
+
 import msgspec
 import pytest
 from harness import cases, run
 from hypothesis import given, strategies as st
 from mutations import ODD
-from right_files import RUN_FILE
+from right_files import FIT, RUN_FILE
 
 from graftsim.cli.check_options import CheckOptions
 from graftsim.cli.discover_options import DiscoverOptions
 from graftsim.cli.excite_options import ExciteOptions
+from graftsim.cli.export_options import ExportOptions
 from graftsim.cli.fit_options import FitOptions
 from graftsim.cli.options import InspectOptions, SimulateOptions
 
@@ -27,6 +30,7 @@ COMMANDS = {
     "check": (CheckOptions, ["arm.urdf", "log.csv"]),
     "discover": (DiscoverOptions, ["arm.urdf", "log.csv", "--horizon", "0.25"]),
     "excite": (ExciteOptions, ["arm.urdf", "--seconds", "0.5", "--free", "joint.damping[*]"]),
+    "export": (ExportOptions, [".", "--as", "isaac"]),
     "inspect": (InspectOptions, ["arm.urdf"]),
     "simulate": (SimulateOptions, ["arm.urdf", "--seconds", "0.02"]),
 }
@@ -90,5 +94,25 @@ def test_changed_run_files(place, clock):
             )
         (place / "run.toml").write_text("\n".join(lines))
         run("fit", "--run", "run.toml", "--out", "out")
+
+    read()
+
+
+def test_changed_results(place, clock):
+    """Words of a fit.json that are missing, doubled or of another form, for every export."""
+    words = re.split(r"(?<=[\s,:{}\[\]])", FIT)
+    odd = ("null", "NaN", "-1", "1e400", '""', "[]", "{}", "true", '"x"', "[[", "\0", '"a[b"', ",")
+
+    @cases(100)
+    @given(data=st.data())
+    def read(data):
+        if clock.up:
+            return
+        changed = list(words)
+        for _ in range(data.draw(st.integers(1, 3))):
+            at = data.draw(st.integers(0, len(words) - 1))
+            changed[at] = data.draw(st.sampled_from(("", changed[at] * 2, *odd)))
+        (place / "fit.json").write_text("".join(changed))
+        run("export", ".", "--as", data.draw(st.sampled_from(("isaac", "mjlab", "urdf"))))
 
     read()

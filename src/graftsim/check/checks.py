@@ -10,6 +10,7 @@ from graftsim.check.check import Check
 from graftsim.check.clocks import ClockSlope
 from graftsim.check.delay import Delay
 from graftsim.check.effort import Effort
+from graftsim.check.feed_forward import FeedForward
 from graftsim.check.finding import Finding, named
 from graftsim.check.gaps import Gaps
 from graftsim.check.names import Names
@@ -36,6 +37,7 @@ CHECKS: tuple[Check, ...] = (
     Sign(),
     Zero(),
     Effort(),
+    FeedForward(),
     Delay(),
     Gaps(),
     Repeats(),

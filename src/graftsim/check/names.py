@@ -37,7 +37,7 @@ class Names(Check):
                 if name is None or channel.name in seen:
                     continue
                 known = _known(robot, name.quantity, channel.width)
-                if label in known:
+                if label in known or (name.quantity == "control" and label in _inputs(robot)):
                     continue
                 seen.add(channel.name)
                 near = difflib.get_close_matches(label, known, n=1, cutoff=0.5)
@@ -112,6 +112,13 @@ def _shared(recording: Recording) -> Iterator[Finding]:
                 channel.name,
                 recording=recording.name,
             )
+
+
+def _inputs(robot: Robot) -> tuple[str, ...]:
+    """What drives take beside their commands, each a control where a log has it: `knee.torque`."""
+    a = robot.model.actuator
+    pairs = zip(a.names, a.drives, strict=True)
+    return tuple(f"{name}.{x}" for name, drive in pairs for x in drive.inputs)
 
 
 def _known(robot: Robot, quantity: str, width: int) -> tuple[str, ...]:

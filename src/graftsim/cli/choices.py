@@ -25,5 +25,5 @@ def described(text: str, strategies: Mapping[str, Any]) -> Any:
     each strategy says of itself.
     """
     each = "; ".join(f"{name}: {kind.help}" for name, kind in strategies.items())
-    hint = {"help_behavior_hint": ""} if "default:" in text else {}
-    return tyro.conf.arg(help=f"{text} {each}.".strip(), **hint)
+    hint = "" if "default:" in text else None
+    return tyro.conf.arg(help=f"{text} {each}.".strip(), help_behavior_hint=hint)

@@ -32,6 +32,7 @@ from graftsim.dynamics.actuation import (
 from graftsim.dynamics.tendons import tendon_forces
 from graftsim.errors import ProblemError
 from graftsim.export.servos import Servo
+from graftsim.identify.problem.parts import with_inputs
 from graftsim.identify.problem.windows import Cutting, cut
 from graftsim.identify.sensors.sensors import make_sensors
 from graftsim.model.catalogue import with_leaf
@@ -88,10 +89,11 @@ class Chain:
         velocities, which fills the range about the log. Raises ProblemError: a log without
         positions of them, or one too short.
         """
-        commands, q, qd = self._stretches(own, log)
-        a = self.model.actuator
+        model = with_inputs(self.model, log.names)
+        commands, q, qd = self._stretches(model, own, log)
+        a = model.actuator
         index, dofs = ([x.index(s) for s in names] for x, names in (
-            (a.names, [s.name for s in own]), (self.model.tree.dofs, [s.joint for s in own])
+            (a.names, [s.name for s in own]), (model.tree.dofs, [s.joint for s in own])
         ))  # fmt: skip
         target = commands[..., index] / np.asarray(a.gear, float)[index]
         position, velocity = q[..., dofs], qd[..., dofs]
@@ -102,7 +104,7 @@ class Chain:
             v = rng.uniform(-1, 1, v.shape) * velocity.std((0, 1))
         q[..., dofs], qd[..., dofs] = position + p, velocity + v
         dt, back = jnp.asarray(self.dt, a.gear.dtype), steps_back(a, self.dt)
-        tau = np.asarray(_torques(self.model, dt, commands, q, qd, back=back))[..., dofs]
+        tau = np.asarray(_torques(model, dt, commands, q, qd, back=back))[..., dofs]
 
         n = commands.shape[1]
         rows = np.arange(max(HISTORY - 1, round(SETTLED / self.dt)), n)
@@ -114,11 +116,11 @@ class Chain:
             error.append(target[:, rows - k] - then)
             speed.append(velocity[:, rows - k] + v[:, rows])
             late.append(target[:, rows - k] - moved)
-        history = (np.stack(x, -1).reshape(-1, HISTORY) for x in (error, speed, late))
-        return Samples(*history, tau[:, rows].reshape(-1))
+        flat = [np.stack(x, -1).reshape(-1, HISTORY) for x in (error, speed, late)]
+        return Samples(flat[0], flat[1], flat[2], tau[:, rows].reshape(-1))
 
     def _stretches(
-        self, own: Sequence[Servo], log: Recording
+        self, model: Model, own: Sequence[Servo], log: Recording
     ) -> tuple[
         Float[np.ndarray, "w s nu"], Float[np.ndarray, "w s nv"], Float[np.ndarray, "w s nv"]
     ]:
@@ -135,14 +137,25 @@ class Chain:
                 f"judged by; {3 * SETTLED:.2g} s and more are needed in each part."
             )
         how = Cutting(self.dt, length)
-        windows = cut(self.model, make_sensors(self.model, names), [log], how)
+        windows = cut(model, make_sensors(model, names), [log], how)
         t = windows.start[:, None] + self.dt * np.arange(windows.steps)
-        q, qd = np.zeros((2, *t.shape, self.model.nv))
+        q, qd = np.zeros((2, *t.shape, model.nv))
         for s, name in zip(own, names, strict=True):
-            d = self.model.tree.dofs.index(s.joint)
+            d = model.tree.dofs.index(s.joint)
             for x, channel in zip((q, qd), _motion(log[name]), strict=True):
                 x[..., d] = np.interp(t, channel.time, channel.values[:, 0])
-        return windows.controls, q, qd
+        controls = windows.controls.copy()
+        controls[..., added(model)] = 0.0
+        return controls, q, qd
+
+
+def added(model: Model) -> list[int]:
+    """Places among the controls of what is added to a servo's force from outside: feed-forward
+    torques, and velocities that are asked for. A net has no inputs for them.
+    """
+    a = model.actuator
+    further = [what for own in a.inputs for what in own]
+    return [len(a.names) + k for k, what in enumerate(further) if what in ("torque", "velocity")]
 
 
 @partial(jax.jit, static_argnames="back")

@@ -50,7 +50,9 @@ def export(
             f"'{chosen.name}' learns from the recordings of the fit: recordings=[...]."
         )
     path = Path(out) if out is not None else (found.folder or Path()) / chosen.target
-    said = chosen.write(found, path, float(dt), Logs(tuple(recordings), tuple(heldout)))
+    said = found.remarks + chosen.write(
+        found, path, float(dt), Logs(tuple(recordings), tuple(heldout))
+    )
     return Exported(path, tuple(said))
 
 

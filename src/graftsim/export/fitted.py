@@ -61,15 +61,17 @@ class Known:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fit for export: its robot, and the rows of its parameters as they stand in fit.json.
+    """A fit for export: its robot, and the rows of its parameters as fit.json has them.
 
     command: that made it, "" for a fit from Python. folder: where it lies, None for one in memory.
+    grafts: labels of its networks, which are in no robot.
     """
 
     model: Model
     rows: tuple[Mapping[str, Any], ...]
     command: str = ""
     folder: Path | None = None
+    grafts: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, folder: str | Path) -> Fitted:
@@ -83,6 +85,7 @@ class Fitted:
             facts = json.loads(path.read_text(encoding="utf-8"))
             rows = tuple(_checked(row) for row in facts["parameters"])
             command = str(facts.get("command", ""))
+            grafts = tuple(str(g["label"]) for g in facts.get("grafts", ()))
         except OSError as error:
             raise FileError(
                 f"{path}: {error.strerror or error}. The folder of graftsim fit (--out), or of "
@@ -96,13 +99,21 @@ class Fitted:
                 f"{robot}: no such file. The fit could not write its robot as MJCF; its report "
                 "says why. From Python, graftsim.export takes the result itself."
             )
-        return cls(load(robot), rows, command, folder)
+        return cls(load(robot), rows, command, folder, grafts)
 
     @classmethod
     def of(cls, result: Result) -> Fitted:
         """What `fit` returned."""
         facts = result.as_json()
-        return cls(result.model, tuple(facts["parameters"]), result.command)
+        grafts = tuple(g.label for g in result.grafts)
+        rows = tuple(_checked(row) for row in facts["parameters"])
+        return cls(result.model, rows, result.command, grafts=grafts)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What no export of this fit has."""
+        names = ", ".join(self.grafts)
+        return [f"The networks of this fit are not in it: {names}."] if names else []
 
     @cached_property
     def _row_of(self) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -134,9 +145,7 @@ def known(row: Mapping[str, Any], value: float, unit: str) -> Known:
     hangs on a number that was not free, those that it has with that one free. Else the range that
     it was given, or none.
     """
-    lower, upper = (_number(row.get(k), d) for k, d in (("lower", -math.inf), ("upper", math.inf)))
-    status = row["status"]
-    std = _number(row["std"])
+    lower, upper, std, status = (row[k] for k in ("lower", "upper", "std", "status"))
     told = status in (Status.IDENTIFIED, Status.CONDITIONAL, Status.WEAK, Status.FROM_PRIOR)
     if not told or not math.isfinite(std):
         remark = str(status)
@@ -147,8 +156,8 @@ def known(row: Mapping[str, Any], value: float, unit: str) -> Known:
         return Known.exactly(value, unit, f"{remark}, and it was given no range")
     remark = f"fitted, +- {std:.2g}"
     if status == Status.CONDITIONAL:
-        freed = _number(row.get("std_with_file"))
-        cause = next(iter(row.get("causes") or {}), "the file")
+        freed = row["std_with_file"]
+        cause = next(iter(row["causes"]), "the file")
         remark = f"fitted, +- {std:.2g} if {cause} is right"
         if freed > std:
             std, remark = freed, f"{remark}, else {freed:.2g}"
@@ -159,9 +168,12 @@ def known(row: Mapping[str, Any], value: float, unit: str) -> Known:
 
 
 def _checked(row: Any) -> Mapping[str, Any]:
-    """A row of fit.json that has what is read of it."""
-    str(row["name"]), str(row["status"]), _number(row["std"])
-    return row
+    """What is read of a row of fit.json; an error where it is of another form."""
+    numbers = {k: _number(row.get(k)) for k in ("std", "std_with_file")}
+    bounds = {"lower": _number(row.get("lower"), -math.inf)}
+    bounds |= {"upper": _number(row.get("upper"), math.inf)}
+    words = {k: str(row[k]) for k in ("name", "status")}
+    return {**words, **numbers, **bounds, "causes": dict(row.get("causes") or {})}
 
 
 def _number(value: Any, default: float = math.nan) -> float:

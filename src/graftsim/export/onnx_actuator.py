@@ -19,11 +19,12 @@ import numpy as np
 from graftsim._version import __version__
 from graftsim.errors import GraftsimError, ProblemError
 from graftsim.export.actuator_net import ActuatorNet, PlainServo, train
-from graftsim.export.chain import HISTORY, Chain, Samples
+from graftsim.export.chain import HISTORY, Chain, Samples, added
 from graftsim.export.fitted import Fitted
 from graftsim.export.format import ExportFormat, Logs
 from graftsim.export.servos import Servo, servos
 from graftsim.graft.onnx_graph import Graph, finished
+from graftsim.identify.problem.parts import with_inputs
 from graftsim.viewer.files import check_folder, write_atomically
 
 # Of each log the end that is held out of the training.
@@ -81,6 +82,8 @@ class OnnxActuator(ExportFormat):
         check_folder(out)
         out.mkdir(parents=True, exist_ok=True)
         chain, facts, said = Chain(fit.model, dt), [], [*said, *left]
+        if any(added(with_inputs(fit.model, log.names)) for log in logs.fitted):
+            said.append("Feed-forward torques and velocities are in no net: add them beside it.")
         stems: set[str] = set()
         for number, members in enumerate(_alike(fit, own)):
             train_on, judge_on = _parts(chain, members, logs)
@@ -183,8 +186,8 @@ def _write_net(path: Path, net: ActuatorNet, metadata: dict[str, Any]) -> None:
     """One file in float32, `x` [batch, 6] to `y` [batch, 1]."""
     graph = Graph(np.dtype(np.float32))
     ends = {OUTPUT: net.network.to_onnx(graph).value(INPUT)}
-    sides = {INPUT: ("batch", 2 * HISTORY)}, {OUTPUT: ("batch", 1)}
-    model = finished(graph, ends, *sides, {"metadata": json.dumps(metadata)})
+    into, out = {INPUT: ("batch", 2 * HISTORY)}, {OUTPUT: ("batch", 1)}
+    model = finished(graph, ends, into, out, {"metadata": json.dumps(metadata)})
     path.write_bytes(model.SerializeToString())
 
 

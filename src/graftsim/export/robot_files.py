@@ -8,6 +8,7 @@ from typing import ClassVar, final
 from graftsim.export.fitted import Fitted
 from graftsim.export.format import ExportFormat, Logs
 from graftsim.io.write import write_mjcf, write_urdf
+from graftsim.viewer.files import write_atomically
 
 
 @final
@@ -19,8 +20,14 @@ class CalibratedMJCF(ExportFormat):
     target: ClassVar[str] = "calibrated.xml"
 
     def write(self, fit: Fitted, out: Path, dt: float, logs: Logs) -> list[str]:
-        """With actuators, delays and friction."""
-        return write_mjcf(fit.model, out)
+        """With actuators, delays and friction.
+
+        Of a folder it is the file that is there; its head says what MJCF cannot express.
+        """
+        if fit.folder is None:
+            return write_mjcf(fit.model, out)
+        write_atomically(out, (fit.folder / "robot.xml").read_text(encoding="utf-8"))
+        return []
 
 
 @final

@@ -85,8 +85,8 @@ def _model(graft: BoundGraft, simulator: Simulator, dtype: np.dtype) -> Any:
     ends["y"] = g.Mul(value, g.constant(np.asarray(graft.output_scale), "output_scale"))
     if rows is not None:
         ends = {name: g.Squeeze(end, np.array([1])) for name, end in ends.items()}
-    sides = [{n: (rows or "batch", k) for n, k in side.items()} for side in (inputs, outputs)]
-    return finished(g, ends, *sides, _metadata(graft, simulator))
+    into, out = ({n: (rows or "batch", k) for n, k in side.items()} for side in (inputs, outputs))
+    return finished(g, ends, into, out, _metadata(graft, simulator))
 
 
 def _writable(graft: BoundGraft) -> Any:
