@@ -2,9 +2,9 @@
 
 Each case is an arm whose truth differs from the file that is fitted, at random with a recorded
 seed: not at all; in all numbers of the file by their plausible errors; by an effect that the model
-lacks (spring, dry friction, drag, ripple, a delay), of plausible size; by both; or by an effect that
-is on no list of the fit (a constant torque, friction that depends on the direction, a dead band of
-the servo's friction at rest). Counted are the numbers called "identified" or "conditional": how
+lacks (spring, dry friction, drag, ripple, a delay), of plausible size; by both; or by an effect
+that is on no list of the fit (a constant torque, friction that depends on the direction, more
+friction at rest). Counted are the numbers called "identified" or "conditional": how
 often the truth lies within the 95 % interval if the file is right, and within the one if it may be
 wrong, and how far outside it lies at worst.
 
@@ -58,9 +58,11 @@ def machines() -> dict[str, Machine]:
         builder = gs.Builder(f"{links} links")
         above = "world"
         for k in range(links):
-            builder.link(f"l{k}", above, axis=(0, 1, 0), origin=(0.3 if k else 0.0, 0, 0),
-                         mass=1.2 - 0.4 * k, com=(0.15, 0, 0.01), inertia=(0.002, 0.01, 0.01),
-                         armature=0.02, damping=0.15, friction=0.05, friction_velocity=0.05)  # fmt: skip
+            builder.link(
+                f"l{k}", above, axis=(0, 1, 0), origin=(0.3 if k else 0.0, 0, 0),
+                mass=1.2 - 0.4 * k, com=(0.15, 0, 0.01), inertia=(0.002, 0.01, 0.01),
+                armature=0.02, damping=0.15, friction=0.05, friction_velocity=0.05,
+            )  # fmt: skip
             builder.actuator(f"l{k}", f"l{k}", drive, **numbers)
             above = f"l{k}"
         return builder.build()
@@ -230,11 +232,12 @@ def report(figures: Figures, found: Mapping[tuple[str, str], Sequence[Counted]])
             continue
         plain = np.abs([c.right for c in rows])
         wide = np.abs([c.with_file for c in rows])
-        called = np.mean([c.status == Status.IDENTIFIED for c in rows])
-        print(f"{name:28} {len(rows):7} {100 * called:16.0f} % {100 * np.mean(plain < 1.96):24.1f} %"
-              f" {100 * np.mean(wide < 1.96):13.1f} % {wide.max():7.1f}")  # fmt: skip
-        figures.note(f"{name}: within the interval, file right", 100 * np.mean(plain < 1.96), "%")
-        figures.note(f"{name}: within the interval with file", 100 * np.mean(wide < 1.96), "%")
+        called = 100 * np.mean([c.status == Status.IDENTIFIED for c in rows])
+        inside, with_file = (100 * np.mean(x < 1.96) for x in (plain, wide))
+        print(f"{name:28} {len(rows):7} {called:16.0f} % {inside:24.1f} %"
+              f" {with_file:13.1f} % {wide.max():7.1f}")  # fmt: skip
+        figures.note(f"{name}: within the interval, file right", inside, "%")
+        figures.note(f"{name}: within the interval with file", with_file, "%")
         figures.note(f"{name}: farthest, interval with file", float(wide.max()), "deviations")
     on = np.abs([c.with_file for c in groups["all on the list"]])
     figures.at_least(
