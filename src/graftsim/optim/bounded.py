@@ -31,11 +31,17 @@ class Bounded:
 
     def beside(self, n: int) -> Bounded:
         """With n more entries of theta at its end, without bounds, priors, penalty."""
-        open_ = np.full(n, np.inf)
-        more = (-open_, open_, np.zeros(n), open_)
-        mine = (self.lower, self.upper, self.prior_mean, self.prior_std)
-        both = (np.concatenate(pair) for pair in zip(mine, more, strict=True))
-        return Bounded(*both, self.local_std)
+
+        def longer(own: np.ndarray, value: float) -> np.ndarray:
+            return np.concatenate([own, np.full(n, value)])
+
+        return Bounded(
+            longer(self.lower, -np.inf),
+            longer(self.upper, np.inf),
+            longer(self.prior_mean, 0.0),
+            longer(self.prior_std, np.inf),
+            self.local_std,
+        )
 
     def only(self, active: np.ndarray) -> Bounded:
         """The same for some entries of theta alone."""
