@@ -6,6 +6,7 @@ they stand here. Functions of numbers and names alone, so every folder of `ident
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
@@ -199,6 +200,19 @@ def recordings_differ(name: str, between: float, unit: str, p: float) -> str:
         f"{name} differs between recordings, by ±{between:.2g} {unit} (one standard deviation; "
         f"chance alone: p = {p:.1g}). Its interval is that of their mean."
     )
+
+
+def step_moves(name: str, deviations: float, substeps: int, order: int) -> str:
+    """The integrator's step moves a parameter by so many of its deviations; `finer` mends it."""
+    return (
+        f"{name} is {deviations:.2g} deviations from where very short steps would have it: "
+        f"substeps={finer(deviations, substeps, order)} make that a tenth, or RungeKutta4()."
+    )
+
+
+def finer(deviations: float, substeps: int, order: int) -> int:
+    """Sub-steps with which the step moves no parameter by more than a tenth of its deviation."""
+    return math.ceil(substeps * (deviations / 0.1) ** (1 / order))
 
 
 class Doubt(Protocol):

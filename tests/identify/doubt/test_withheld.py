@@ -114,7 +114,8 @@ def test_what_is_exact_raises_no_doubt():
     # Damping and the servo's own kd are one number.
     damping = next(r for r in result.parameters if r.name == "joint.damping[arm]")
     assert damping.std_with_file == pytest.approx(np.hypot(damping.std, 0.08), rel=0.02)
-    assert damping.causes == {"actuator.kd[arm]": 1.0}
+    assert list(damping.causes) == ["actuator.kd[arm]"]
+    assert damping.causes["actuator.kd[arm]"] > 0.99
 
 
 def test_derivative_by_a_delay_that_the_model_does_not_have():

@@ -15,7 +15,7 @@ of phi, beyond what noise makes them ask.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -28,6 +28,7 @@ from graftsim.errors import GraftsimError
 from graftsim.identify.doubt.effects import EFFECTS, Effects
 from graftsim.identify.doubt.moved_commands import by_delay
 from graftsim.identify.doubt.standard import Motion, Nuisance, Number, candidates, nuisances
+from graftsim.identify.doubt.step import change_of_residuals, shift_of_parameters, steps_matter
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.windows import Windows, commands_before
 from graftsim.identify.results.information import Information, positive_inverse
@@ -49,7 +50,7 @@ class Doubt:
     moves [p, k]: dtheta/dphi. covariance [k, k], asked [k]: of phi, given data and sizes; noise [k,
     k]: the covariance of `asked` in a right model. alone_std, alone_asked [k]: how well the data
     would know each if it alone were free, and where they would like it; gain [k]: by which half the
-    weighted sum of squares would fall.
+    weighted sum of squares would fall. step [p]: how far very short steps would move a parameter.
     """
 
     parameters: tuple[str, ...]
@@ -61,6 +62,7 @@ class Doubt:
     alone_std: np.ndarray
     alone_asked: np.ndarray
     gain: np.ndarray
+    step: np.ndarray
 
     def variance(self) -> np.ndarray:
         """What the nuisances add to the variance of each parameter [p]."""
@@ -101,7 +103,15 @@ def doubt(problem: Problem, part: WindowSubset, point: Point, info: Information)
     at = Linearisation(r, np.concatenate([J, K[..., use]], -1), J_l, theta, local, bounds)
     names = tuple(problem.parameters.names[i] for i in own)
     # Of all windows, if those that were tried are like the others.
-    return _solved(at, kept, names, info, len(part.kept) / len(chosen))
+    found = _solved(at, kept, names, info, len(part.kept) / len(chosen))
+    if found is None:
+        return None
+    of = problem.setup_at(point.theta).simulator
+    if of.contact is None and steps_matter(of):
+        changed = change_of_residuals(program, of, point.theta, local)
+        step = shift_of_parameters(at.by(np.arange(len(own))), *changed, of.integrator.order)
+        found = found if step is None else replace(found, step=step)
+    return found
 
 
 def _solved(
@@ -135,7 +145,7 @@ def _solved(
     scale = np.outer(size, size)
     return Doubt(
         names, kept, moves, cov * scale, -cov @ slope / k * size,
-        cov @ (left / k) @ cov * scale, alone, asked_alone, gain / wide,
+        cov @ (left / k) @ cov * scale, alone, asked_alone, gain / wide, np.zeros(p),
     )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from graftsim.model.catalogue import PARAMETERS
 MOVED, SHARE = 2.0, 0.05
 # Causes of at least this share of a parameter's doubt are named, and so many at most.
 NAMED, MOST = 0.1, 4
+# The integrator's step, among them.
+STEP = "simulator.dt"
 
 
 def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[ParameterRow, ...]:
@@ -27,7 +29,9 @@ def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Para
     if doubt is None:
         return rows
     place = {name: i for i, name in enumerate(doubt.parameters)}
-    added, parts = doubt.variance(), (doubt.moves * doubt.off()) ** 2
+    added = doubt.variance() + doubt.step**2
+    parts = np.concatenate([doubt.moves * doubt.off(), doubt.step[:, None]], 1) ** 2
+    names = [*(n.name for n in doubt.nuisances), STEP]
     out = []
     for row in rows:
         if row.name not in place or not np.isfinite(row.std):
@@ -38,7 +42,7 @@ def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Para
         low, high = interval(row.value, std)
         shares = parts[i] / max(float(parts[i].sum()), 1e-300)
         order = np.argsort(-shares)[:MOST]
-        causes = {doubt.nuisances[j].name: float(shares[j]) for j in order if shares[j] >= NAMED}
+        causes = {names[j]: float(shares[j]) for j in order if shares[j] >= NAMED}
         matters = np.sqrt(added[i]) > max(MOVED * row.std, SHARE * abs(row.value))
         status = row.status
         if matters and status == Status.IDENTIFIED:
@@ -46,7 +50,7 @@ def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Para
         out.append(
             replace(
                 row, status=status, std_with_file=std, low_with_file=low, high_with_file=high,
-                causes=causes,
+                causes=causes, step=float(doubt.step[i]),
             )
         )  # fmt: skip
     return tuple(out)

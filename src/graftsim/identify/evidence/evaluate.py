@@ -9,8 +9,8 @@ import numpy as np
 
 from graftsim.errors import ModelError
 from graftsim.identify import words
+from graftsim.identify.doubt.step import change_of_residuals, steps_matter
 from graftsim.identify.evidence.certainty import Certainty
-from graftsim.identify.evidence.half_steps import half_steps
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.windows import Windows, unmeasured
@@ -18,7 +18,6 @@ from graftsim.identify.results.between_recordings import Spread, disagree
 from graftsim.identify.results.result import ErrorRow, ParameterRow, Replay, Trace
 from graftsim.identify.runs.initial_states import best_initial_states
 from graftsim.identify.runs.residual_program import ResidualProgram
-from graftsim.identify.runs.window_function import Timing
 from graftsim.identify.words import Status
 from graftsim.model import checks
 from graftsim.model.model import Model
@@ -31,8 +30,8 @@ LOCAL_ITERATIONS = 15
 REPLAYS = 3
 # Halving the step may change residuals by so many times the sensor noise without a warning.
 STEP_ERROR = 1.0
-# Integrators of this order or more are not tested: their error is far below any sensor's.
-SMOOTH = 4
+# And it may move parameters by so many of their deviations.
+STEP_SHIFT = 0.5
 # A bootstrap of fewer blocks than this gets a warning: it says little about how blocks vary.
 FEW_BLOCKS = 10
 
@@ -89,7 +88,7 @@ def judge(
         alone = errors_of(before, runner.run(physics, runner.initial(physics, guess)))
     traces = _traces(problem, windows, is_held, before, after)
     replays = _replays(problem, windows, is_held, after)
-    step_error = _step_error(runner, theta, local, after)
+    step_error = _step_error(runner, theta, local)
     return Judged(errors_of(before, after), traces, replays, step_error, alone)
 
 
@@ -123,27 +122,17 @@ def _errors(
     return tuple(errors)
 
 
-def _step_error(runner: _Runner, theta: np.ndarray, local: np.ndarray, after: _Run) -> float:
+def _step_error(runner: _Runner, theta: np.ndarray, local: np.ndarray) -> float:
     """RMS change of the residuals when the integrator's step is halved, in units of the noise.
 
     A fit adjusts its parameters to the errors of a coarse step; this says how large they are. As
     many steps of half the length reach the middle of each window, so the program of `runner` serves
-    as it is; `local` and `after` are its initial states and its errors. Zero for RK4,
-    and with networks that remember, for which a step is a unit of time.
+    as it is. Zero for RK4, and with networks that remember, for which a step is a unit of time.
     """
     simulator = runner.problem.setup_at(theta).simulator
-    remembers = simulator.grafts is not None and simulator.grafts.memory()
-    if simulator.integrator.order >= SMOOTH or remembers:
+    if not steps_matter(simulator):
         return 0.0
-    data = runner.data
-    middle = float(simulator.dt) * (data.controls.shape[1] // 2)
-    timing, halved = half_steps(simulator, data)
-    fine = runner.run(theta, local, halved, timing)
-    changes = [
-        ((b - a) * np.asarray(weight))[np.asarray(time) <= middle]
-        for a, b, weight, time in zip(after.error, fine.error, data.weight, data.time, strict=True)
-    ]
-    change = np.concatenate([c.ravel() for c in changes])
+    change, _ = change_of_residuals(runner.program, simulator, theta, local)
     change = change[np.isfinite(change) & (change != 0)]
     return float(np.sqrt(np.mean(change**2))) if change.size else 0.0
 
@@ -158,8 +147,8 @@ class _Runner:
             w * jnp.asarray(s[..., None], dtype)
             for w, s in zip(self.data.weight, seen, strict=True)
         )
-        self._program = ResidualProgram(problem, self.data)
-        seen_alone = self._program.on(self.data._replace(weight=weight))
+        self.program = ResidualProgram(problem, self.data)
+        seen_alone = self.program.on(self.data._replace(weight=weight))
         assert seen_alone is not None
         self._seen = seen_alone
 
@@ -180,17 +169,9 @@ class _Runner:
             options,
         )
 
-    def run(
-        self,
-        theta: np.ndarray,
-        local: np.ndarray,
-        data: residuals.WindowData | None = None,
-        timing: Timing | None = None,
-    ) -> _Run:
-        """Simulate every window, or those of other `data` of the same form."""
-        program = self._program if data is None else self._program.on(data)
-        assert program is not None
-        return _Run(*program.readings(theta, local, timing))
+    def run(self, theta: np.ndarray, local: np.ndarray) -> _Run:
+        """Simulate every window."""
+        return _Run(*self.program.readings(theta, local))
 
 
 def _first_half(time: np.ndarray, length: float, is_held: np.ndarray) -> np.ndarray:
@@ -300,7 +281,7 @@ def warnings(
     law = problem.setup.simulator.contact
     if judged.step_error > STEP_ERROR:
         said.append(words.coarse_step(judged.step_error, law is not None and law.impulsive))
-    said += _conditions(known)
+    said += _conditions(known) + _steps(problem, known)
     said += _impossible(fitted)
     for row in rows:
         if row.status == Status.ON_BOUND:
@@ -335,13 +316,23 @@ def _conditions(known: Certainty) -> list[str]:
     by_name = {w.name: w for w in known.withheld}
     touched: dict[str, list[ParameterRow]] = {}
     for row in known.rows:
-        if row.trades_with:
+        if row.trades_with in by_name:
             touched.setdefault(row.trades_with.split("[")[0], []).append(row)
     said = []
     for quantity, rows in touched.items():
         own = sorted({row.trades_with for row in rows})
         said.append(words.conditional(rows, quantity, [by_name[name] for name in own]))
     return said
+
+
+def _steps(problem: Problem, known: Certainty) -> list[str]:
+    """That the integrator's step moves a parameter, and how short it should be."""
+    moved = [(abs(row.step) / row.std, row) for row in known.rows if np.isfinite(row.std)]
+    most, row = max(moved, key=lambda pair: pair[0], default=(0.0, None))
+    if row is None or most <= STEP_SHIFT:
+        return []
+    simulator = problem.setup.simulator
+    return [words.step_moves(row.name, most, simulator.substeps, simulator.integrator.order)]
 
 
 def _impossible(model: Model) -> list[str]:

@@ -39,11 +39,13 @@ class ParameterRow:
     lower: float = float("-inf")
     upper: float = float("inf")
     # If what was not free may be wrong as well: deviation, 95 % interval, and the largest causes by
-    # name, each with its share of what that adds to the variance.
+    # name, each with its share of what that adds to the variance. step: how far very short steps of
+    # the integrator would move the value, which is in them.
     std_with_file: float = float("nan")
     low_with_file: float = float("nan")
     high_with_file: float = float("nan")
     causes: Mapping[str, float] = field(default_factory=dict)
+    step: float = 0.0
 
     @property
     def trades_with(self) -> str:
