@@ -203,10 +203,10 @@ def test_other_actuators_are_refused_by_name(tmp_path, text):
 REFUSED = {
     "tendon": (
         {
-            "rest": '<tendon><fixed name="t" range="0 1"><joint joint="j" coef="1"/></fixed>'
+            "rest": '<tendon><fixed name="t" armature="0.1"><joint joint="j" coef="1"/></fixed>'
             "</tendon>"
         },
-        "tendon 't': a limit of its length",
+        "tendon 't': armature",
     ),
     "gravcomp": (
         {"body": '<body name="a" gravcomp="1"><joint/><geom size=".1"/></body>'},

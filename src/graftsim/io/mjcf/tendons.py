@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError
-from graftsim.io.mjcf.write_joints import Writer
+from graftsim.io.mjcf.write_joints import UNLIMITED, Writer
 from graftsim.io.robot.numbers import floats, text
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
@@ -24,7 +24,7 @@ def tendon_names(names: Any, mj: Any) -> list[str]:
 def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: Notes) -> None:
     """Add every tendon of the file; raises FileError, by name, for one that is not linear."""
     off = {k: mj.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{k}"))
-           for k in ("SPRING", "DAMPER", "FRICTIONLOSS", "CONSTRAINT")}  # fmt: skip
+           for k in ("SPRING", "DAMPER", "FRICTIONLOSS", "LIMIT", "CONSTRAINT")}  # fmt: skip
     for t, name in enumerate(tendon_names(names, mj)):
         wraps = range(int(mj.tendon_adr[t]), int(mj.tendon_adr[t] + mj.tendon_num[t]))
         reason = _unlike_ours(mujoco, mj, t, wraps)
@@ -32,7 +32,7 @@ def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: N
             raise FileError(
                 f"{path}: tendon '{name}': {reason} is not represented, and the motion would "
                 "differ without it. Accepted: fixed tendons over hinges and slides with "
-                "stiffness, damping, springlength and frictionloss."
+                "stiffness, damping, springlength, frictionloss and range."
             )
         joints: dict[str, float] = {}
         for w in wraps:
@@ -49,7 +49,15 @@ def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: N
             slack=(float(low), float(high)),
             rounding=0.0,
             friction=float(friction),
+            limits=_limits(mj, t) if not (off["LIMIT"] or off["CONSTRAINT"]) else (-np.inf, np.inf),
         )
+        if mj.tendon_limited[t]:
+            notes.group(
+                "limits are stored but not enforced; a positive tendon.limit_stiffness switches "
+                "them on (MuJoCo's are soft constraints).",
+                "tendon",
+                name,
+            )
         if friction:
             notes.group(
                 "frictionloss is Coulomb friction, smoothed around zero velocity here "
@@ -57,6 +65,13 @@ def add(builder: Builder, mujoco: Any, mj: Any, names: Any, path: Path, notes: N
                 "tendon",
                 name,
             )
+
+
+def _limits(mj: Any, t: int) -> tuple[float, float]:
+    if not mj.tendon_limited[t]:
+        return -np.inf, np.inf
+    low, high = (float(x) for x in mj.tendon_range[t])
+    return (low if low > -UNLIMITED else -np.inf), (high if high < UNLIMITED else np.inf)
 
 
 def on_tendon(mujoco: Any, mj: Any, t: int) -> list[int]:
@@ -84,7 +99,6 @@ def _unlike_ours(mujoco: Any, mj: Any, t: int, wraps: range) -> str:
         "a ball or free joint on it": any(
             int(mj.jnt_type[mj.wrap_objid[w]]) not in (hinge, slide) for w in wraps
         ),
-        "a limit of its length": bool(mj.tendon_limited[t]),
         "a limit of its force": bool(mj.tendon_actfrclimited[t]),
         "armature": bool(mj.tendon_armature[t]) or any(mj.actuator_armature[a] for a in own),
         "nonlinear stiffness": bool(np.any(mj.tendon_stiffnesspoly[t])),
@@ -110,6 +124,14 @@ def write_tendons(w: Writer, root: ET.Element) -> None:
         for xml, values in resistance.items():
             if float(values[k]):
                 item.set(xml, text(values[k]))
+        ends = floats([t.lower[k], t.upper[k]])
+        if np.any(np.isfinite(ends)):
+            item.set("range", text(np.clip(ends, -UNLIMITED, UNLIMITED)))
+        if float(t.limit_stiffness[k]):
+            w.lost.append(
+                f"tendon {name}: limit stiffness {float(t.limit_stiffness[k]):g} and dissipation "
+                f"{float(t.limit_damping[k]):g}; MuJoCo's limits are soft constraints."
+            )
         slack = floats([t.slack_lower[k], t.slack_upper[k]])
         if float(t.stiffness[k]):
             item.set("springlength", text(slack))
