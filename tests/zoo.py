@@ -232,12 +232,18 @@ _FAR = {"integral_limit": 9.0, "stall_force": 1e4, "no_load_speed": 1e4}
 def _with_chains(builder: Builder, dofs: tuple[str, ...]) -> None:
     """Tendons and the drives that are no plain servo, some at their limits.
 
-    The corners of the tendons' slack are rounded so widely that both ends of it matter.
+    The corners of the tendons' slack are rounded so widely that both ends of it matter; one is
+    beyond its lower limit, one beyond its upper.
     """
     a, b, c, d, e, *_ = dofs
     soft = {"damping": 0.3, "friction": 0.2, "friction_velocity": 0.5, "rounding": 40.0}
-    builder.tendon("pull", {a: 0.7, c: -0.4}, stiffness=2.0, slack=(-0.5, 0.3), **soft)
-    builder.tendon("twist", {b: -0.3, e: 0.6}, stiffness=1.5, slack=(-0.2, 0.4), **soft)
+    soft |= {"limit_stiffness": 0.7, "limit_damping": 0.02}
+    builder.tendon(
+        "pull", {a: 0.7, c: -0.4}, stiffness=2.0, slack=(-0.5, 0.3), limits=(-99, -9), **soft
+    )
+    builder.tendon(
+        "twist", {b: -0.3, e: 0.6}, stiffness=1.5, slack=(-0.2, 0.4), limits=(9, 99), **soft
+    )
     far = _FAR | {"control_range": (-99.0, 99.0), "force_range": (-99.0, 99.0)}
     motor = far | {"motor_constant": 0.6, "resistance": 1.7}
     servo = motor | {"kp": 2.0, "kd": 0.4, "zero": 0.1, "supply": 6.0, "duty_limit": 50.0}

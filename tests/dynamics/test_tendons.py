@@ -117,3 +117,27 @@ def test_what_cannot_be():
     builder.tendon("far", {"leg": 1.0})
     with pytest.raises(gs.ModelError, match="Tendon 'far': no degree of freedom named 'leg'"):
         builder.build()
+
+
+def test_limits_of_a_tendon_over_one_joint_are_those_of_the_joint():
+    """The same bounce, to rounding; a length of twice the angle has a quarter of the stiffness."""
+    numbers = {"limit_stiffness": 400.0, "limit_damping": 0.3}
+    body = {"axis": (0, 1, 0), "mass": 1.0, "com": (0, 0, -0.3), "inertia": 0.05}
+    own = gs.Builder("own").link("arm", lower=-0.2, upper=0.4, **numbers, **body).build()
+    builder = gs.Builder("strung").link("arm", **body)
+    half = {"limit_stiffness": 100.0, "limit_damping": 0.15}
+    builder.tendon("cord", {"arm": 2.0}, limits=(-0.4, 0.8), **half)
+    runs = []
+    for model in (own, builder.build()):
+        s = gs.Simulator(model, 1e-3)
+        runs.append(s.rollout(s.initial_state({"arm": 0.3}, {"arm": 2.0}), steps=1500).q)
+    assert runs[0].max() > 0.41
+    assert runs[0].min() < -0.21
+    np.testing.assert_allclose(runs[0], runs[1], atol=1e-12)
+
+
+def test_limits_that_are_no_range_are_refused():
+    """By the tendon's name."""
+    builder = gs.Builder("strung").link("arm", mass=1.0, inertia=0.1)
+    with pytest.raises(gs.ModelError, match=r"Tendon 'cord': limits \(1.0, 0.0\)"):
+        builder.tendon("cord", {"arm": 1.0}, limits=(1.0, 0.0))

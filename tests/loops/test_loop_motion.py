@@ -160,3 +160,25 @@ def test_without_loops_no_loop_is_computed(monkeypatch):
     simulator = gs.Simulator(zoo.double_pendulum(), 1e-3)
     text = str(jax.make_jaxpr(simulator.step)(simulator.initial_state()))
     assert "f64[2]" in text
+
+
+def test_loops_of_fixed_links_are_loops_of_what_carries_them():
+    """A weld between turned flanges, and between frames there: the same accelerations."""
+    turn, other = zoo.random_quaternion(np.random.default_rng(1)), np.array([0.8, 0, 0.6, 0])
+    found = []
+    for end in ("link", "frame"):
+        b = gs.Builder("flanges")
+        body = {"mass": 0.7, "com": (0.1, 0, 0.05), "inertia": (0.01, 0.02, 0.015)}
+        b.link("arm", axis=(0, 1, 0), **body).link("plate", joint="free", **body)
+        for k, (name, carrier) in enumerate((("a", "arm"), ("b", "plate"))):
+            place = (0.2, 0.1 * k, 0.1), (turn, other)[k]
+            if end == "frame":
+                b.frame(name, carrier, *place)
+            else:
+                b.link(name, carrier, "fixed", origin=place[0], rotation=place[1])
+        points = {"anchor": (0.03, 0, 0), "opposite": (0, 0.02, 0), "rotation": other}
+        s = gs.Simulator(b.loop("seam", "a", "b", "weld", **points).build(), 1e-3)
+        start = s.assemble(s.initial_state(qd=np.linspace(-1, 1, 7)), keep=("arm",))
+        found.append(zoo.rollout(s, start, jnp.zeros((1, 0)), ("joint.qdd",)).recorded["joint.qdd"])
+    assert np.abs(found[0]).max() > 1
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)

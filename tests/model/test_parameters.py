@@ -21,8 +21,8 @@ from graftsim import dynamics
 from graftsim.engine import Simulator
 from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
 
-# Shapes act through contact alone; their gradients are tested with it.
-CONTACT_ONLY = {n for n in PARAMETERS if n.startswith(("geom.", "pair."))}
+# Shapes act through contact alone, loops hold what would be free: tested with these.
+ELSEWHERE = {n for n in PARAMETERS if n.startswith(("geom.", "pair.", "loop.", "coupling."))}
 
 
 @lru_cache
@@ -69,6 +69,8 @@ def matters(model, name):
         "joint.axis": np.repeat(axial[:, None], 3, 1),
         "joint.lower": even,
         "joint.upper": ~even,
+        "tendon.lower": np.array([False, True]),
+        "tendon.upper": np.array([True, False]),
         "actuator.gain": (kinds == "torque") & unsaturated,
         # That of "fed" is an input.
         "actuator.kp": servo & unsaturated & (names != "fed"),
@@ -94,7 +96,7 @@ def matters(model, name):
     return special.get(name, expected)
 
 
-@pytest.mark.parametrize("name", [n for n in PARAMETERS if n not in CONTACT_ONLY])
+@pytest.mark.parametrize("name", [n for n in PARAMETERS if n not in ELSEWHERE])
 def test_gradient_of(name):
     """Both modes equal differences to 1e-6, and are zero only where physics says so."""
     model, forward, reverse, differences = found()
@@ -119,6 +121,8 @@ def test_catalogue_lists_exactly_the_leaves():
         "link",
         "joint",
         "tendon",
+        "loop",
+        "coupling",
         "actuator",
         "geom",
         "pair",

@@ -17,6 +17,7 @@ from graftsim.check import Finding, check
 from graftsim.cli import inputs, inverse, reports, setup
 from graftsim.cli.check import before_fit, robot_of
 from graftsim.cli.effort import as_current
+from graftsim.cli.finer import finer_problem
 from graftsim.cli.fit_options import ONE_STEP, ROLLOUT, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.options import assignments, number
@@ -56,7 +57,14 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
             read = read.of_model(found.model)
         problem = _problem(options, tables, read)
     with inputs.shown_warnings(console):
-        result = _fit(options, problem, console, shlex.join(["graftsim", "fit", *args]))
+        command = shlex.join(["graftsim", "fit", *args])
+        result = _fit(options, problem, console, command, "checkpoint.npz")
+        again = None
+        if options.simulation.substeps is None:
+            again = finer_problem(problem, result)
+        if again is not None:
+            console.print(again[1], soft_wrap=True)
+            result = _fit(options, again[0], console, command, "checkpoint-finer.npz")
     if options.json:
         print(json.dumps(facts(result, findings)))
     else:
@@ -113,9 +121,14 @@ def _comparison(solver: SolverOptions) -> dict[str, Any]:
     return chosen | {"loss": solver.loss}
 
 
-def _fit(options: FitOptions, problem: Problem, console: Console, command: str) -> Result:
-    """Run the solver under a progress bar, after all that can be checked without a simulation."""
-    checkpoint = Path(options.out) / "checkpoint.npz"
+def _fit(
+    options: FitOptions, problem: Problem, console: Console, command: str, kept: str
+) -> Result:
+    """Run the solver under a progress bar, after all that can be checked without a simulation.
+
+    kept: name of the checkpoint.
+    """
+    checkpoint = Path(options.out) / kept
     sparsity = options.networks.sparsity
     sure = options.certainty
     resample = _evidence(options, problem)

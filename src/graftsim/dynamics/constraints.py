@@ -47,10 +47,13 @@ class Rows(NamedTuple):
 
 
 class Pose(NamedTuple):
-    """What the rows are made of: joint motion, where links are and how they move, displacements."""
+    """What the rows are made of: joint motion, where links are and how they move, displacements.
+
+    X_0: None where there are couplings alone.
+    """
 
     motion: JointMotion
-    X_0: Transform
+    X_0: Transform | None
     v: Float[Array, "nl 6"]
     q_dof: Float[Array, " nv"]
     qd: Float[Array, " nv"]
@@ -68,6 +71,7 @@ def _loop_rows(m: Mechanism, pose: Pose) -> list[Rows]:
     """Rows of the loops of each kind."""
     tree, loop = m.tree, m.model.loop
     motion, X_0, dtype = pose.motion, pose.X_0, pose.qd.dtype
+    assert X_0 is not None
     # Link -1, the world, is the last row.
     E = jnp.concatenate([X_0.E, jnp.eye(3, dtype=dtype)[None]])
     r = jnp.concatenate([X_0.r, jnp.zeros((1, 3), dtype)])

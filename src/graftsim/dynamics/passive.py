@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from graftsim.dynamics.friction import Load, friction
 from graftsim.dynamics.mechanism import Mechanism, by_joint_type, prepare
-from graftsim.dynamics.tendons import tendon_energy
+from graftsim.dynamics.tendons import limit, tendon_energy
 from graftsim.model.model import Joints, Model
 from graftsim.model.tree import Tree
 from graftsim.taps import OFF, Tapper
@@ -29,20 +29,6 @@ def spring_energy(model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
     q_dof = displacement(model.tree, jnp.asarray(model.tree.neutral, q.dtype), q)
     joints = jnp.sum(model.joint.stiffness * stretch * stretch) / 2
     return joints + tendon_energy(model.tendon, q_dof) if model.tendon.names else joints
-
-
-def limit(joint: Joints, q: Float[Array, " nv"], qd: Float[Array, " nv"]) -> Float[Array, " nv"]:
-    """Force of the limits of travel: k x (1 + d x_dot), never pulling back (Hunt & Crossley 1975).
-
-    x is the depth beyond the limit, x_dot its rate. Continuous at first touch, exactly zero inside.
-    """
-
-    def push(depth: Float[Array, " nv"], rate: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        inside = jnp.isfinite(depth) & (depth > 0)
-        x = jnp.where(inside, depth, 0.0)
-        return joint.limit_stiffness * x * jnp.maximum(1 + joint.limit_damping * rate, 0.0)
-
-    return push(joint.lower - q, -qd) - push(q - joint.upper, qd)
 
 
 def displacements(

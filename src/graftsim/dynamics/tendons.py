@@ -1,4 +1,4 @@
-"""Tendons: lengths that are sums of joint displacements, with spring, damper and friction."""
+"""Tendons: sums of joint displacements, with spring, damper, friction and limits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.model.model import Tendons
+from graftsim.model.model import Joints, Tendons
 from graftsim.taps import OFF, Tapper
 
 
@@ -52,6 +52,23 @@ def stretch(tendon: Tendons, length: Float[Array, " nt"]) -> Float[Array, " nt"]
     return above - ramp(tendon.slack_lower - length, tendon.rounding)
 
 
+def limit(
+    of: Joints | Tendons, x: Float[Array, " n"], rate: Float[Array, " n"]
+) -> Float[Array, " n"]:
+    """Force of limits of travel or length: k d (1 + c d_dot), never pulling back (Hunt & Crossley
+    1975).
+
+    d is the depth beyond the limit, d_dot its rate. Continuous at first touch, exactly zero inside.
+    """
+
+    def push(depth: Float[Array, " n"], rate: Float[Array, " n"]) -> Float[Array, " n"]:
+        inside = jnp.isfinite(depth) & (depth > 0)
+        d = jnp.where(inside, depth, 0.0)
+        return of.limit_stiffness * d * jnp.maximum(1 + of.limit_damping * rate, 0.0)
+
+    return push(of.lower - x, -rate) - push(x - of.upper, rate)
+
+
 def tendon_energy(tendon: Tendons, q_dof: Float[Array, " nv"]) -> Float[Array, ""]:
     """Energy stored in the springs of tendons (J)."""
     length = coefficients(tendon, q_dof.shape[0]) @ q_dof
@@ -67,7 +84,7 @@ def tendon_forces(
     *,
     scope: Tapper = OFF,
 ) -> Stretched:
-    """Joint forces -C^T (k stretch + d rate + friction) of displacements and velocities."""
+    """Joint forces C^T (limits - k stretch - d rate - friction) at displacements and velocities."""
     nv = q_dof.shape[0]
     C = coefficients(tendon, nv)
     if not tendon.names:
@@ -80,5 +97,6 @@ def tendon_forces(
     width = jnp.where(tendon.friction > 0, tendon.friction_velocity, 1.0)
     dry = tendon.friction * jnp.tanh(rate / width)
     pull = -(tendon.stiffness * stretch(tendon, length) + tendon.damping * rate + dry)
+    pull = pull + limit(tendon, length, rate)
     pull = scope.tap("tendon.force", pull)
     return Stretched(length, rate, scope.tap("joint.tau_tendon", pull @ C), C)

@@ -124,7 +124,10 @@ def _tendons(model: Model) -> list[dict[str, Any]]:
                 if i == k
             },
         }
-        | {n: _plain(getattr(t, n)[k]) for n in ("slack_lower", "slack_upper", *TENDON)}
+        | {
+            n: _plain(getattr(t, n)[k])
+            for n in ("slack_lower", "slack_upper", "lower", "upper", *TENDON)
+        }
         for k, name in enumerate(t.names)
     ]
 

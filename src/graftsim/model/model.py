@@ -126,7 +126,8 @@ class Actuators(eqx.Module):
 
 
 class Tendons(eqx.Module):
-    """Lengths l = sum of c q over some degrees of freedom, each with a spring, damper, friction.
+    """Lengths l = sum of c q over some degrees of freedom, each with a spring, damper,
+    friction and limits.
 
     entries: (tendon, degree of freedom) of each coefficient. The spring pulls outside the slack.
     """
@@ -141,6 +142,10 @@ class Tendons(eqx.Module):
     rounding: Float[Array, " nt"]
     friction: Float[Array, " nt"]
     friction_velocity: Float[Array, " nt"]
+    lower: Float[Array, " nt"]
+    upper: Float[Array, " nt"]
+    limit_stiffness: Float[Array, " nt"]
+    limit_damping: Float[Array, " nt"]
 
 
 class Geoms(eqx.Module):

@@ -90,7 +90,9 @@ class TendonNumbers(TypedDict, total=False):
     """Of a tendon: stiffness (N m/rad, N/m) outside its slack (lower, upper) (rad, m).
 
     damping (N m s/rad, N s/m), friction (N m, N) with friction_velocity (rad/s, m/s); rounding
-    (rad, m): over which the spring sets in at the ends of the slack.
+    (rad, m): over which the spring sets in at the ends of the slack. limits (lower, upper) of its
+    length (rad, m) with limit_stiffness (N m/rad, N/m; 0: not enforced) and limit_damping (s/rad,
+    s/m), as joints have them.
     """
 
     stiffness: float
@@ -99,6 +101,9 @@ class TendonNumbers(TypedDict, total=False):
     rounding: float
     friction: float
     friction_velocity: float
+    limits: tuple[float, float]
+    limit_stiffness: float
+    limit_damping: float
 
 
 _PER_DOF = {
@@ -127,6 +132,8 @@ TENDON = {
     "rounding": 1e-4,
     "friction": 0.0,
     "friction_velocity": FRICTION_VELOCITY,
+    "limit_stiffness": 0.0,
+    "limit_damping": 0.0,
 }
 # The longest delay that is provided for, if the user does not say.
 LONGEST_DELAY = 0.02
@@ -218,7 +225,11 @@ def tendon_numbers(name: str, given: TendonNumbers) -> dict[str, Any]:
     low, high = given.get("slack", (0.0, 0.0))
     if not -np.inf < low <= high < np.inf:
         raise ModelError(f"{where}: slack {low, high} is not a range.")
-    return numbers | {"slack_lower": float(low), "slack_upper": float(high)}
+    lower, upper = given.get("limits", _OPEN)
+    if not lower < upper:
+        raise ModelError(f"{where}: limits {lower, upper} are not a range.")
+    ends = {"slack_lower": low, "slack_upper": high, "lower": lower, "upper": upper}
+    return numbers | {k: float(x) for k, x in ends.items()}
 
 
 def _delay(where: str, delay: float | None, longest: float | None) -> dict[str, float]:

@@ -201,6 +201,13 @@ def test_other_actuators_are_refused_by_name(tmp_path, text):
 
 
 REFUSED = {
+    "tendon": (
+        {
+            "rest": '<tendon><fixed name="t" armature="0.1"><joint joint="j" coef="1"/></fixed>'
+            "</tendon>"
+        },
+        "tendon 't': armature",
+    ),
     "stiffness": ({"joint": 'stiffness="1 2"'}, "nonlinear stiffness of joint 'j'"),
     "damping": ({"joint": 'damping="1 2"'}, "nonlinear damping of joint 'j'"),
 }

@@ -378,6 +378,8 @@ DEFAULT_DOMAINS: dict[str, Domain] = {
         "tendon.stiffness",
         "tendon.damping",
         "tendon.friction",
+        "tendon.limit_stiffness",
+        "tendon.limit_damping",
         "actuator.kp",
         "actuator.kd",
         "actuator.ki",

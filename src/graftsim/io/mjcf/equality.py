@@ -92,7 +92,8 @@ def _add_loop(
     anchor, opposite = (p - anchors[b] for p, b in zip(points, bodies, strict=True))
     builder.loop(
         name,
-        *(names.links[b] for b in bodies),
+        names.links[bodies[0]],
+        names.links[bodies[1]],
         "weld" if weld else "connect",
         anchor=anchor,
         opposite=opposite,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError
-from graftsim.io.mjcf.write_joints import Writer
+from graftsim.io.mjcf.write_joints import UNLIMITED, Writer
 from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.numbers import floats, text
 from graftsim.io.robot.xml_lines import Notes
@@ -31,7 +31,7 @@ def add(
     Raises FileError, by name, for one that is not linear.
     """
     off = {k: mj.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{k}"))
-           for k in ("SPRING", "DAMPER", "FRICTIONLOSS", "CONSTRAINT")}  # fmt: skip
+           for k in ("SPRING", "DAMPER", "FRICTIONLOSS", "LIMIT", "CONSTRAINT")}  # fmt: skip
     absent: set[int] = set()
     for t, name in enumerate(tendon_names(names, mj)):
         wraps = range(int(mj.tendon_adr[t]), int(mj.tendon_adr[t] + mj.tendon_num[t]))
@@ -48,11 +48,9 @@ def add(
             raise FileError(
                 f"{path}: tendon '{name}': {reason} is not represented, and the motion would "
                 "differ without it. Accepted: fixed tendons over hinges and slides with "
-                "stiffness, damping, springlength and frictionloss. To go on without such tendons "
-                "and what pulls on them: --without tendons."
+                "stiffness, damping, springlength, frictionloss and range. To go on without such "
+                "tendons and what pulls on them: --without tendons."
             )
-        if mj.tendon_limited[t]:
-            notes.group("the limit of its length is not enforced.", "tendon", name, moves=True)
         joints: dict[str, float] = {}
         for w in wraps:
             joint = names.joints[int(mj.wrap_objid[w])]
@@ -68,7 +66,16 @@ def add(
             slack=(float(low), float(high)),
             rounding=0.0,
             friction=float(friction),
+            limits=_limits(mj, t) if not (off["LIMIT"] or off["CONSTRAINT"]) else (-np.inf, np.inf),
         )
+        if mj.tendon_limited[t]:
+            notes.group(
+                "limits are stored but not enforced; a positive tendon.limit_stiffness switches "
+                "them on (MuJoCo's are soft constraints).",
+                "tendon",
+                name,
+                moves=True,
+            )
         if friction:
             notes.group(
                 "frictionloss is Coulomb friction, smoothed around zero velocity here "
@@ -77,6 +84,13 @@ def add(
                 name,
             )
     return absent
+
+
+def _limits(mj: Any, t: int) -> tuple[float, float]:
+    if not mj.tendon_limited[t]:
+        return -np.inf, np.inf
+    low, high = (float(x) for x in mj.tendon_range[t])
+    return (low if low > -UNLIMITED else -np.inf), (high if high < UNLIMITED else np.inf)
 
 
 def on_tendon(mujoco: Any, mj: Any, t: int) -> list[int]:
@@ -142,6 +156,14 @@ def write_tendons(w: Writer, root: ET.Element) -> None:
         for xml, values in resistance.items():
             if float(values[k]):
                 item.set(xml, text(values[k]))
+        ends = floats([t.lower[k], t.upper[k]])
+        if np.any(np.isfinite(ends)):
+            item.set("range", text(np.clip(ends, -UNLIMITED, UNLIMITED)))
+        if float(t.limit_stiffness[k]):
+            w.lost.append(
+                f"tendon {name}: limit stiffness {float(t.limit_stiffness[k]):g} and dissipation "
+                f"{float(t.limit_damping[k]):g}; MuJoCo's limits are soft constraints."
+            )
         slack = floats([t.slack_lower[k], t.slack_upper[k]])
         if float(t.stiffness[k]):
             item.set("springlength", text(slack))
