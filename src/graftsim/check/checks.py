@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from graftsim.check.bursts import Bursts
 from graftsim.check.check import Check
@@ -22,10 +23,12 @@ from graftsim.check.sign import Sign
 from graftsim.check.steps import Steps
 from graftsim.check.unit import UnitByRange
 from graftsim.check.zero import Zero
-from graftsim.engine.simulator import Simulator
 from graftsim.errors import LogError
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
+
+if TYPE_CHECKING:
+    from graftsim.engine.simulator import Simulator
 
 CHECKS: tuple[Check, ...] = (
     Names(),
@@ -84,6 +87,6 @@ def not_made(
 def _robot(given: Model | Robot | Simulator) -> Robot:
     if isinstance(given, Robot):
         return given
-    if isinstance(given, Simulator):
-        return Robot(given.model, float(given.dt), given.substeps)
-    return Robot(given)
+    if isinstance(given, Model):
+        return Robot(given)
+    return Robot(given.model, float(given.dt), given.substeps)
