@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import jax
 import numpy as np
 
 from graftsim.check.finding import Finding, Level
@@ -29,6 +30,8 @@ def check_robot(model: Model) -> list[Finding]:
 
     Each finding names the parameter (`channel`), the number that made it, and what mends it.
     """
+    # Rows are taken from NumPy arrays: each slice of a JAX array is a program to compile.
+    model = jax.tree.map(np.asarray, model)
     found = [f for look in LOOKS for f in look(model)]
     return sorted(found, key=lambda f: list(Level).index(f.level))
 

@@ -293,9 +293,10 @@ class Simulator(eqx.Module):
 
 
 def _absent(model: Model) -> str:
-    more = f" and {len(model.absent) - 1} more like it" if len(model.absent) > 1 else ""
+    first, *others = model.absent
+    more = f" and {len(others)} more like it" if others else ""
     return (
-        f"Model '{model.name}': contact would be computed without {model.absent[0]}{more}. Give "
+        f"Model '{model.name}': contact would be computed without {first}{more}. Give "
         "the files (--package-dir, package_dirs=[...]), or go on without these shapes: --without "
         "meshes, without=['meshes']."
     )

@@ -84,3 +84,16 @@ def test_P8_a_massless_link_in_between(tmp_path):
     x = about[0] * np.cos(b) ** 2 + about[2] * np.sin(b) ** 2
     M = mass_matrix(model, np.array([0.7, b]))
     np.testing.assert_allclose(M, [[x, 0], [0, about[1]]], atol=1e-15)
+
+
+def test_a_root_without_inertia_that_carries_legs(tmp_path):
+    """What hangs on it by hinges resists its turning: it is read as it stands."""
+    point = BODY.format(c="0 0 0", m=1, x=0, y=0, z=0)
+    legs = (link("left", WHOLE), link("right", WHOLE))
+    hinges = (
+        joint("l", "trunk", "left", body='<origin xyz="0 1 0"/><axis xyz="1 0 0"/>'),
+        joint("r", "trunk", "right", body='<origin xyz="1 0 0"/><axis xyz="0 1 0"/>'),
+    )
+    model = gs.load(write(tmp_path, link("trunk", point), *legs, *hinges))
+    H = mass_matrix(model, np.array(model.tree.neutral))
+    assert np.linalg.eigvalsh(H)[0] > 1e-4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from graftsim.errors import FileError
 from graftsim.io.robot.packages import package_folders
@@ -41,7 +42,8 @@ def expanded(path: Path, package_dirs: Iterable[str | Path]) -> Element:
         ) from None
     try:
         with _packages(path, list(package_dirs)):
-            text = xacro.process_file(str(path)).toxml(encoding="utf-8")
+            document: Any = xacro.process_file(str(path))
+            text = document.toxml(encoding="utf-8")
     except Exception as e:  # it evaluates expressions: nearly anything can be raised
         said = " ".join(str(e).split()) or type(e).__name__
         raise FileError(f"{path}: xacro cannot expand this file: {said}") from e

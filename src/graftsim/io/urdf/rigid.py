@@ -27,6 +27,7 @@ def settle(links: Sequence[Link], moving: Sequence[Link], notes: Notes, repair: 
     where it could turn about every axis.
     """
     loose = {link.name for link in moving}
+    carrying = {link.joint.parent for link in moving if link.joint is not None}
     for group in _groups(links, loose).values():
         carrier = group[0]
         faulty = [link for link in group if link.body.fault is not None]
@@ -40,7 +41,7 @@ def settle(links: Sequence[Link], moving: Sequence[Link], notes: Notes, repair: 
                 )  # fmt: skip
         elif faulty:
             _count_to_carrier(_placed(group), faulty, notes)
-        if carrier.name in loose:
+        if carrier.name in loose and not carrying & {link.name for link in group}:
             _some_inertia(carrier, group, notes, repair)
 
 
@@ -49,8 +50,8 @@ def _groups(links: Sequence[Link], loose: Collection[str]) -> dict[str, list[Lin
     groups: dict[str, list[Link]] = {}
     carrier: dict[str, str] = {}
     for link in links:
-        alone = link.joint is None or link.name in loose
-        carrier[link.name] = link.name if alone else carrier[link.joint.parent]
+        above = None if link.joint is None or link.name in loose else link.joint.parent
+        carrier[link.name] = link.name if above is None else carrier[above]
         groups.setdefault(carrier[link.name], []).append(link)
     return groups
 
@@ -111,10 +112,9 @@ def _some_inertia(carrier: Link, group: Sequence[Link], notes: Notes, repair: bo
 def _sum(parts: Sequence[tuple[Body, np.ndarray, np.ndarray]]) -> Body:
     """One body of several, each at a pose in its frame."""
     mass = sum(b.mass for b, *_ in parts)
-    centres = [p + poses.matrix(quat) @ b.com for b, p, quat in parts]
-    if not mass:
-        return Body(0.0, np.zeros(3), sum(poses.turn_inertia(b.inertia, q) for b, _, q in parts))
-    com = sum(b.mass * c for (b, *_), c in zip(parts, centres, strict=True)) / mass
+    centres = np.array([p + poses.matrix(quat) @ b.com for b, p, quat in parts])
+    masses = np.array([b.mass for b, *_ in parts])
+    com = masses @ centres / mass if mass else np.zeros(3)
     I = np.zeros((3, 3))
     for (b, _, quat), c in zip(parts, centres, strict=True):
         d = c - com
