@@ -50,4 +50,4 @@ def test_a_limit_of_a_tendon_is_a_caveat(tmp_path):
     """As limits of joints: not enforced, and said."""
     rest = '<tendon><fixed name="f" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>'
     model = gs.load(robot(tmp_path, rest=rest))
-    assert any(c.startswith("tendon f: the limit") for c in model.caveats)
+    assert any(c.startswith("tendon f: limits are stored") for c in model.caveats)
