@@ -256,7 +256,7 @@ def main() -> None:
     parser = Figures.arguments(__doc__ or "")
     parser.add_argument("--cases", type=int, default=300)
     options = parser.parse_args()
-    cases = 6 if options.quick else options.cases
+    cases = 3 if options.quick else options.cases
     figures = Figures("Honesty about the file", seed=options.seed, json_path=options.json)
     found: dict[tuple[str, str], list[Counted]] = defaultdict(list)
     began, all_of = time.process_time(), machines()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import graftsim as gs
-from graftsim.cli.finer import finer_problem
 from graftsim.cli import main
+from graftsim.cli.finer import finer_problem
 
 NOISE = 4e-3
 
