@@ -155,7 +155,7 @@ def four_bar_in_code(loops):
 
 def test_without_loops_no_loop_is_computed(monkeypatch):
     """A step of a tree never asks for the rows of loops, so its program has none."""
-    monkeypatch.setattr("graftsim.dynamics.constraints.rows_of", None)
+    monkeypatch.setattr("graftsim.engine.forces.hold", None)
     monkeypatch.setattr("graftsim.engine.closing.rows_of", None)
     simulator = gs.Simulator(zoo.double_pendulum(), 1e-3)
     text = str(jax.make_jaxpr(simulator.step)(simulator.initial_state()))

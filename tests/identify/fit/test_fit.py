@@ -196,7 +196,8 @@ def test_parameter_without_effect_stays_and_is_named(selector):
     row = {r.name: r for r in result.parameters}[selector]
     assert row.status == "without effect" and row.value == row.start
     others = [r for r in result.parameters if r.name != selector]
-    assert {r.status for r in others} == {"identified"}
+    # Conditional: on what the file says of masses, say.
+    assert {r.status for r in others} <= {"identified", "conditional"}
     assert all(r.value != r.start for r in others)
 
 
