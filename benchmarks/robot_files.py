@@ -8,7 +8,6 @@ by what files use, and the reasons of refusals with their number.
 Without folders: installed packages that carry robots, `robot_descriptions`' cache, GRAFTSIM_ASSETS.
 
     python benchmarks/robot_files.py [FOLDER ...] [--json FILE] [--opens] [--seconds 60]
-                                     [--gigabytes 6]
 """
 
 import json

@@ -28,7 +28,7 @@ def robot(damping=DAMPING, delay=DELAY):
 def folder(tmp_path_factory):
     """A fit of damping and delay to 4 s of steps, by the command line."""
     place = tmp_path_factory.mktemp("export")
-    simulator = gs.Simulator(robot(), 0.005, substeps=5, integrator=gs.ImplicitDamping())
+    simulator = gs.Simulator(robot(), 0.005, substeps=100, integrator=gs.ImplicitDamping())
     rng = np.random.default_rng(0)
     u = np.repeat(rng.uniform(-0.5, 0.5, 40), 20)[:, None]
     motion = simulator.rollout(simulator.initial_state(), u)

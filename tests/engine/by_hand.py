@@ -14,6 +14,7 @@ from graftsim.dynamics.mechanism import prepare
 from graftsim.dynamics.motion import joint_motion, link_velocity
 from graftsim.dynamics.passive import displacement
 from graftsim.engine.integrators import move
+from graftsim.io.robot import poses
 
 
 @zoo.jit
@@ -48,6 +49,25 @@ def cross(v):
 def rounded(x, width):
     """max(x, 0), by a parabola over |x| < width/2."""
     return max(x, 0.0) if abs(x) >= width / 2 else (x + width / 2) ** 2 / (2 * width)
+
+
+def around(model, v, R):
+    """Forces of the medium on links, box by box."""
+    x, world = model.medium, model.world
+    out = np.zeros((model.tree.nl, 6))
+    rho, mu = float(world.density[0]), float(world.viscosity[0])
+    for link, p, quat, b, lift in zip(x.link, x.position, x.rotation, x.box, x.lift, strict=True):
+        T, p, b = poses.matrix(quat), np.asarray(p), np.asarray(b)
+        w, u = T.T @ v[link, :3], T.T @ (v[link, 3:] + np.cross(v[link, :3], p))
+        f, n = np.zeros(3), np.zeros(3)
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            f[i] = -3 * np.pi * b.mean() * mu * u[i] - rho / 2 * b[j] * b[k] * abs(u[i]) * u[i]
+            n[i] = -np.pi * b.mean() ** 3 * mu * w[i]
+            n[i] -= rho * b[i] * (b[j] ** 4 + b[k] ** 4) * abs(w[i]) * w[i] / 64
+        force = T @ f - float(lift) * R[link].T @ np.asarray(world.gravity)
+        out[link] += [*(T @ n + np.cross(p, force)), *force]
+    return out
 
 
 def step(model, state, u, dt, add):
@@ -143,7 +163,7 @@ def step(model, state, u, dt, add):
     )
     force = named("actuator.force", np.clip(force, -bottom, top))
     driven = named("joint.tau_actuator", moment.T @ force)
-    f_ext = named("link.force", np.zeros((tree.nl, 6)))
+    f_ext = named("link.force", around(model, v, g["R"]))
 
     # Newton-Euler with the velocities as they were named; forces on the links go down the tree.
     a_world = np.concatenate([np.zeros(3), -np.asarray(model.world.gravity)])

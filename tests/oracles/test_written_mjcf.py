@@ -1,4 +1,4 @@
-"""N7: what is written as MJCF opens in MuJoCo and in Pinocchio with the same mass matrix."""
+"""N7: written MJCF opens in MuJoCo and in Pinocchio's reader with the same mass matrix."""
 
 import numpy as np
 import pytest

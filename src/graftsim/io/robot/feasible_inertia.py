@@ -33,7 +33,7 @@ def raised(name: str, mass: float, six: np.ndarray, lost: list[str]) -> np.ndarr
 
 
 def with_margin(principal: np.ndarray) -> np.ndarray:
-    """Principal inertias [3] whose largest is at most the sum of the others, rounding included.
+    """Principal inertias [3], the largest no more than the sum of the others, rounding included.
 
     A flat body has A + B = C, which programs that check it miss by a unit in the last place. The
     smaller two are raised by what lacks, of the size of rounding, or of the digits of a file.

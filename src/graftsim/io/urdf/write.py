@@ -82,6 +82,8 @@ def inexpressible(model: Model) -> list[str]:
         lost.append(f"joint {tree.joints[0]}: the joint of a floating root has no name in URDF.")
     lost += [f"tendon {name}." for name in model.tendon.names]
     lost += lost_loops(model)
+    around = dict.fromkeys(model.tree.links[i] for i in model.medium.link)
+    lost += [f"link {name}: drag and lift of a medium." for name in around]
     return lost + _lost_actuators(model) + lost_contact(model)
 
 
