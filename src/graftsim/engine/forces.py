@@ -19,6 +19,7 @@ from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
 from graftsim.dynamics.passive import displacements, resistance, with_friction
 from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
+from graftsim.model.model import Joints
 from graftsim.model.state import State
 from graftsim.spatial.rotation import transpose
 from graftsim.spatial.transform import Transform
@@ -74,18 +75,11 @@ def acceleration(
         act = state.act
         return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, tendons, scope=scope)
 
-    def touch() -> Float[Array, "nl 6"]:
-        f = None if contact is None or X_0 is None else contact.forces(m, X_0, v, scope)
-        if model.medium.link:
-            around = medium_forces(m, motion, X_0, v)
-            f = around if f is None else f + around
-        return scope.tap("link.force", jnp.zeros((m.tree.nl, 6), q.dtype) if f is None else f)
-
     load = None
     if model.joint.load_dependent:
         # Friction comes last, because it depends on all other forces.
         tendons, driven = drive()
-        f_ext = touch()
+        f_ext = _external(m, contact, motion, X_0, v, scope)
         bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
         load = Load(driven.tau, tendons.tau - bias)
         passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
@@ -96,18 +90,44 @@ def acceleration(
         if model.tendon.names:
             passive = passive + tendons.tau
         tau = scope.tap("joint.tau", passive + driven.tau)
-        f_ext = touch()
-    armature = model.joint.armature
-    if implicit is not None:
-        slow = model.joint.damping + friction_secant(model.joint, state.qd, load)
-        armature = armature + implicit * slow
+        f_ext = _external(m, contact, motion, X_0, v, scope)
+    armature = _armature(model.joint, state.qd, load, implicit)
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
-    if not model.closed:
-        return Acceleration(qdd, driven.seen, motion, X_0, articulated)
-    held = hold(m, Pose(motion, X_0, v, q_dof, qd_dof), qdd, articulated)
+    found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
+    return _held(m, found, Pose(motion, X_0, v, q_dof, qd_dof), scope) if model.closed else found
+
+
+def _armature(
+    joint: Joints, qd: Float[Array, " nv"], load: Load | None, implicit: Float[Array, ""] | None
+) -> Float[Array, " nv"]:
+    """What rotors add to the inertia, and over `implicit` seconds damping and dry friction."""
+    if implicit is None:
+        return joint.armature
+    return joint.armature + implicit * (joint.damping + friction_secant(joint, qd, load))
+
+
+def _external(
+    m: Mechanism,
+    contact: ContactLaw | None,
+    motion: JointMotion,
+    X_0: Transform | None,
+    v: Float[Array, "nl 6"],
+    scope: Tapper,
+) -> Float[Array, "nl 6"]:
+    """Forces of contact and of a medium on the links."""
+    f = None if contact is None or X_0 is None else contact.forces(m, X_0, v, scope)
+    if m.model.medium.link:
+        around = medium_forces(m, motion, X_0, v)
+        f = around if f is None else f + around
+    return scope.tap("link.force", jnp.zeros_like(v) if f is None else f)
+
+
+def _held(m: Mechanism, found: Acceleration, pose: Pose, scope: Tapper) -> Acceleration:
+    """The acceleration with the forces that keep loops and couplings closed."""
+    held = hold(m, pose, found.qdd, found.articulated)
     scope.tap_lazily(lambda: {"loop.error": held.rows.error, "loop.force": held.force})
     if scope is not OFF:
         # What a network adds to accelerations it adds before loops are closed.
         scope.amend("joint.qdd", held.qdd)
-        scope.amend("link.acceleration", link_acceleration(m, motion, v, held.qdd))
-    return Acceleration(held.qdd, driven.seen, motion, X_0, held.inertia)
+        scope.amend("link.acceleration", link_acceleration(m, pose.motion, pose.v, held.qdd))
+    return found._replace(qdd=held.qdd, articulated=held.inertia)

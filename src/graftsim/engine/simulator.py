@@ -27,12 +27,12 @@ from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.closing import assemble, closed
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
+from graftsim.engine.recorded import reader
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels
 from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.model.state import State
-from graftsim.selectors import Selector
 from graftsim.taps import CATALOGUE, OFF, Augmentation, Grafts, Scope, Tapper, Variable
 
 Backend = Literal["auto", "kernel", "xla"]
@@ -344,7 +344,7 @@ def _stack_steps(
 ) -> tuple[State, dict[str, Array]]:
     """States after each step, and what was recorded in it."""
     m = prepare(fuse(simulator.model))
-    chosen = [(text, _reader(simulator, m.model, text)) for text in record]
+    chosen = [(text, reader(simulator, m.model, text)) for text in record]
     state = _ready(simulator, state, _first_command(simulator, controls))
     shares = simulator._delay_shares()
 
@@ -460,39 +460,6 @@ def _form(memory: Any) -> Any:
 
 def _both(first: Augmentation, second: Augmentation) -> Augmentation:
     return lambda value, scope: second(first(value, scope), scope)
-
-
-def _reader(simulator: Simulator, model: Model, text: str) -> Callable[[Scope], Array]:
-    """How to read a recorded variable, or a graft's output or inputs, from the scope of a step."""
-    if text.startswith(("graft.", "inputs.")):
-        known = () if simulator.grafts is None else simulator.grafts.labels
-        name = text.split(".", 1)[1]
-        if name not in known:
-            raise VariableError(f"There is no graft named '{name}'. {suggest(name, known)}")
-        return lambda scope: scope.notes[text]
-    name, index = _resolve(model, text)
-    if name.startswith("contact.") and simulator.contact is None:
-        raise VariableError(
-            f"'{text}' needs a contact law: "
-            "Simulator(..., contact=graftsim.contact.Complementarity())."
-        )
-    return lambda scope: scope[name][index]
-
-
-def _resolve(model: Model, text: str) -> tuple[str, Any]:
-    """Name and row index of a variable selector."""
-    chosen = Selector.parse(text)
-    if chosen.name not in CATALOGUE:
-        raise VariableError(
-            f"There is no variable named '{chosen.name}'. {suggest(chosen.name, CATALOGUE)}"
-        )
-    if chosen.pattern is None:
-        return chosen.name, ...
-    names = labels(model, CATALOGUE[chosen.name].rows)
-    rows = chosen.rows(names)
-    if not rows:
-        raise VariableError(f"'{text}' selects no row. {chosen.nearest(names)}")
-    return chosen.name, np.array(rows)
 
 
 def _coordinates(given: Any, default: np.ndarray, names: tuple[str, ...], dtype: Any, what: str):

@@ -61,8 +61,7 @@ def load(
     armature: by degree of freedom or pattern (kg m^2, kg): put in before the model is checked, so
         that a link without inertia about its axis, which any torque would turn infinitely fast, is
         one with a rotor.
-    without: kinds of things to leave out where they have no counterpart, instead of refusing the
-        file: "tendons", "actuators", "meshes" and their like; an error names the word.
+    without: kinds of things ("tendons", "meshes", ...) to leave out where they cannot be read.
     dtype: float type of the model; default: JAX's present one.
     formats: what is read; a user's own format is a `RobotFormat` put beside `ROBOT_FORMATS`.
 

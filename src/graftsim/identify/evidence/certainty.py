@@ -21,6 +21,7 @@ from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import ParameterRow, WeakDirection, Withheld
 from graftsim.identify.results.verdicts import parameter_rows
 from graftsim.identify.runs.failures import WindowSubset
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.identify.words import UNCERTAIN
 from graftsim.optim.local_solver import Point
 
@@ -88,13 +89,7 @@ def certainty(
             rows, resampled = _from_replicas(problem, rows, drawn), drawn
         except FAILURES as error:
             failed.append(f"The bootstrap failed, intervals are from the covariance: {error}")
-    profiles = []
-    for i in _chosen(problem, rows, profiled):
-        try:
-            widened = max(info.lack.widened, 1.0)
-            profiles.append(profile(problem, compiled, point, info.covariance, i, widened))
-        except FAILURES as error:
-            failed.append(f"The profile of {p.names[i]} failed: {error}")
+    profiles = _profiles(problem, compiled, point, info, _chosen(problem, rows, profiled), failed)
     tried = analysis.doubt(problem, part, point, info) if doubt else None
     forces = common_factor(problem, at, held, info.variance_ratio)
     return Certainty(
@@ -108,6 +103,24 @@ def certainty(
         tuple(failed),
         verdicts.withheld(rows, tried),
     )
+
+
+def _profiles(
+    problem: Problem,
+    compiled: ResidualProgram,
+    point: Point,
+    info: information.Information,
+    chosen: Sequence[int],
+    failed: list[str],
+) -> list[Profile]:
+    """Profiles of chosen parameters; why one failed is added to `failed`."""
+    found, widened = [], max(info.lack.widened, 1.0)
+    for i in chosen:
+        try:
+            found.append(profile(problem, compiled, point, info.covariance, i, widened))
+        except FAILURES as error:
+            failed.append(f"The profile of {problem.parameters.names[i]} failed: {error}")
+    return found
 
 
 def check_names(problem: Problem, names: Sequence[str], what: str = "profile") -> None:

@@ -269,21 +269,7 @@ def _leaf(
         )
     array = np.asarray(leaf(model, selector.name))
     names = labels(model, info.rows)
-    rows = selector.rows(names)
-    if not rows:
-        raise ProblemError(f"'{selector}' selects nothing. {selector.nearest(names)}")
-    if array.ndim == 1:
-        index, name_of = [(r,) for r in rows], [row_name(selector.name, names[r]) for r in rows]
-        if component is not None:
-            raise ProblemError(f"{selector.name} has one number a row; leave out '.{component}'.")
-    else:
-        parts = COMPONENTS[array.shape[1]]
-        wanted = parts if component is None else tuple(component.split(","))
-        if not set(wanted) <= set(parts):
-            raise ProblemError(f"'{selector}.{component}': the components are {', '.join(parts)}.")
-        chosen = [i for i, c in enumerate(parts) if c in wanted]
-        index = [(r, i) for r in rows for i in chosen]
-        name_of = [f"{row_name(selector.name, names[r])}.{parts[i]}" for r, i in index]
+    index, name_of = _entries(selector, component, array, names)
     at = tuple(np.array(axis) for axis in zip(*index, strict=True))
     start = array[at].astype(float)
     if not np.all(np.isfinite(start)):
@@ -308,6 +294,28 @@ def _leaf(
             )
         return Block((text.strip(),), start[:1], domain, units[:1], write)
     return Block(tuple(name_of), start, domain, units, write)
+
+
+def _entries(
+    selector: Selector, component: str | None, array: np.ndarray, names: Sequence[str]
+) -> tuple[list[tuple[int, ...]], list[str]]:
+    """Which entries of a leaf, whose rows have these names, are selected, and their names."""
+    rows = selector.rows(names)
+    if not rows:
+        raise ProblemError(f"'{selector}' selects nothing. {selector.nearest(names)}")
+    if array.ndim == 1:
+        index, name_of = [(r,) for r in rows], [row_name(selector.name, names[r]) for r in rows]
+        if component is not None:
+            raise ProblemError(f"{selector.name} has one number a row; leave out '.{component}'.")
+    else:
+        parts = COMPONENTS[array.shape[1]]
+        wanted = parts if component is None else tuple(component.split(","))
+        if not set(wanted) <= set(parts):
+            raise ProblemError(f"'{selector}.{component}': the components are {', '.join(parts)}.")
+        chosen = [i for i, c in enumerate(parts) if c in wanted]
+        index = [(r, i) for r in rows for i in chosen]
+        name_of = [f"{row_name(selector.name, names[r])}.{parts[i]}" for r, i in index]
+    return index, name_of
 
 
 def _above_zero(name: str, domain: Domain, start: np.ndarray) -> Domain:

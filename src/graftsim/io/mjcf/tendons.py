@@ -68,22 +68,27 @@ def add(
             friction=float(friction),
             limits=_limits(mj, t) if not (off["LIMIT"] or off["CONSTRAINT"]) else (-np.inf, np.inf),
         )
-        if mj.tendon_limited[t]:
-            notes.group(
-                "limits are stored but not enforced; a positive tendon.limit_stiffness switches "
-                "them on (MuJoCo's are soft constraints).",
-                "tendon",
-                name,
-                moves=True,
-            )
-        if friction:
-            notes.group(
-                "frictionloss is Coulomb friction, smoothed around zero velocity here "
-                "(tendon.friction_velocity); MuJoCo's is a soft constraint.",
-                "tendon",
-                name,
-            )
+        _say(mj, t, name, bool(friction), notes)
     return absent
+
+
+def _say(mj: Any, t: int, name: str, friction: bool, notes: Notes) -> None:
+    """Note what of a tendon is otherwise than in MuJoCo."""
+    if mj.tendon_limited[t]:
+        notes.group(
+            "limits are stored but not enforced; a positive tendon.limit_stiffness switches "
+            "them on (MuJoCo's are soft constraints).",
+            "tendon",
+            name,
+            moves=True,
+        )
+    if friction:
+        notes.group(
+            "frictionloss is Coulomb friction, smoothed around zero velocity here "
+            "(tendon.friction_velocity); MuJoCo's is a soft constraint.",
+            "tendon",
+            name,
+        )
 
 
 def _limits(mj: Any, t: int) -> tuple[float, float]:

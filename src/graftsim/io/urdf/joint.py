@@ -143,14 +143,7 @@ def _limits(
         if numbers.keys() - {"velocity"}:
             notes.group(f"<limit> has no meaning for a {urdf_type} joint; not used.", "joint", name)
         return free
-    effort = numbers.get("effort", np.inf)
-    if effort < 0:
-        raise found.error(f"joint '{name}' has effort=\"{effort:g}\"; it cannot be negative.")
-    if effort >= UNLIMITED:
-        effort = np.inf
-    if effort == 0:
-        notes.group('effort="0" is taken as no limit of effort.', "joint", name)
-        effort = np.inf
+    effort = _effort(found, name, numbers.get("effort", np.inf), notes)
     if urdf_type == "continuous":
         if numbers.keys() & {"lower", "upper"}:
             notes.group(
@@ -182,3 +175,12 @@ def _limits(
             moves=True,
         )
     return lower, upper, effort
+
+
+def _effort(found: Element, name: str, effort: float, notes: Notes) -> float:
+    """The largest effort, infinite where the file's number stands for none."""
+    if effort < 0:
+        raise found.error(f"joint '{name}' has effort=\"{effort:g}\"; it cannot be negative.")
+    if effort == 0:
+        notes.group('effort="0" is taken as no limit of effort.', "joint", name)
+    return effort if 0 < effort < UNLIMITED else np.inf
