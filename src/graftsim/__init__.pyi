@@ -105,6 +105,9 @@ from .identify.experiment.excite import (
     FourierSearch as FourierSearch,
     excite as excite,
 )
+from .identify.fit.halves import (
+    halves as halves,
+)
 from .identify.inverse.cutoff import (
     Cutoff as Cutoff,
 )

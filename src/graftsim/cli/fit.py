@@ -20,6 +20,7 @@ from graftsim.cli.effort import as_current
 from graftsim.cli.finer import finer_problem
 from graftsim.cli.fit_options import ONE_STEP, ROLLOUT, FitOptions, SolverOptions
 from graftsim.cli.grafts import blueprint_from
+from graftsim.cli.halves import with_halves
 from graftsim.cli.options import assignments, number
 from graftsim.cli.pools import pool_of
 from graftsim.cli.progress import FitProgress
@@ -65,6 +66,9 @@ def run(options: FitOptions, tables: Mapping[str, Any], args: Sequence[str]) -> 
         if again is not None:
             console.print(again[1], soft_wrap=True)
             result = _fit(options, again[0], console, command, "checkpoint-finer.npz")
+        if options.certainty.halves:
+            problem = problem if again is None else again[0]
+            result = with_halves(problem, result, console)
     if options.json:
         print(json.dumps(facts(result, findings)))
     else:

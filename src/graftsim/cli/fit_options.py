@@ -91,6 +91,8 @@ class CertaintyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Draw how the fit worsens when a parameter is held elsewhere; 'weak': of all weak ones."""
     landscape: Annotated[Strings, shown("NAME NAME")] = ()
     """Draw the cost over two parameters, the others held."""
+    halves: Flag = False
+    """Fit two disjoint halves of the data as well, and say where their intervals disagree."""
     nuisances: Annotated[Strings, shown("SELECTOR=SIZE...")] = ()
     """How wrong numbers that are not free may be, in their unit, 'link.com[*].z=0.001'; 0: exact;
     default: standard sizes, see the documentation."""

@@ -6,6 +6,7 @@ from graftsim.identify.discover.score_test import Criteria
 from graftsim.identify.evidence.bootstrap import Bootstrap
 from graftsim.identify.fit.fit import fit
 from graftsim.identify.fit.global_search import Automatic
+from graftsim.identify.fit.halves import halves
 from graftsim.identify.posterior.nuts import Posterior, nuts
 from graftsim.identify.posterior.sbi_adapter import ForSBI, for_sbi
 from graftsim.identify.posterior.variational_mixture import (
@@ -64,5 +65,6 @@ __all__ = [
     "fit",
     "fit_mixture",
     "for_sbi",
+    "halves",
     "nuts",
 ]

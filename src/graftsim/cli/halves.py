@@ -1,0 +1,36 @@
+"""--halves: the fit to two halves of the data, as a table and in the warnings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rich.console import Console
+
+from graftsim.cli.tables import significant, table_of
+from graftsim.identify import Problem, Result
+from graftsim.identify.evidence.certainty import FAILURES
+from graftsim.identify.fit.halves import HalfRow, halves
+
+# Halves that differ by so many deviations disagree: 95 % of right ones do not.
+DISAGREE = 1.96
+
+
+def with_halves(problem: Problem, result: Result, console: Console) -> Result:
+    """The result with a warning for each parameter on which the halves disagree."""
+    try:
+        rows = halves(problem)
+    except FAILURES as error:
+        said = f"The fits to halves of the data failed: {error}"
+        return replace(result, warnings=(*result.warnings, said))
+    head = ("name", ">first half", ">second half", ">apart (deviations)", "with the file")
+    console.print(table_of("Halves of the data", head, [_cells(row) for row in rows]))
+    said = [row.text for row in rows if row.apart > DISAGREE]
+    agree = (
+        f"{len(rows) - len(said)} of {len(rows)} intervals of disjoint halves of the data agree."
+    )
+    return replace(result, warnings=(*result.warnings, *said, *([agree] if rows else [])))
+
+
+def _cells(row: HalfRow) -> tuple[str, ...]:
+    values = (significant(v, s) for v, s in zip(row.values, row.stds, strict=True))
+    return row.name, *values, f"{row.apart:.1f}", "agree" if row.overlap else "disagree"
