@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,23 +16,42 @@ from jaxtyping import Array, Float
 from graftsim.selectors import row_name
 from graftsim.taps import Scope
 
-# Harmonics of a revolute joint's turn, which together stand for any torque that depends on angle.
+# Harmonics of a revolute joint's turn, each twice the one before: they stand for any torque that
+# depends on its angle.
 ORDERS = (1, 2, 4, 8)
 
 
-def _drag(q: Any, qd: Any) -> Any:
-    return -qd * abs(qd)
+class Shapes(NamedTuple):
+    """What effects are made of: displacement, rate [.., nv], sine and cosine of each harmonic."""
+
+    q: Any
+    qd: Any
+    waves: Mapping[int, tuple[Any, Any]]
+
+    @classmethod
+    def of(cls, q: Any, qd: Any) -> Shapes:
+        """Of a motion; harmonics by doubling the angle, from one sine and one cosine."""
+        xp = np if isinstance(q, np.ndarray) else jnp
+        wave = xp.sin(q), xp.cos(q)
+        waves = {1: wave}
+        for n in ORDERS[1:]:
+            s, c = wave
+            wave = waves[n] = 2 * s * c, 1 - 2 * s * s
+        return cls(q, qd, waves)
 
 
-def _wave(order: int, shift: float, q: Any, qd: Any) -> Any:
-    return np.sin(order * q + shift) if isinstance(q, np.ndarray) else jnp.sin(order * q + shift)
+def _drag(at: Shapes) -> Any:
+    return -at.qd * abs(at.qd)
 
 
-# Of displacement and rate [.., nv].
-EFFECTS: dict[str, Callable[[Any, Any], Any]] = {"effect.drag": _drag} | {
-    f"effect.ripple{n}{name}": partial(_wave, n, shift)
+def _wave(order: int, which: int, at: Shapes) -> Any:
+    return at.waves[order][which]
+
+
+EFFECTS: dict[str, Callable[[Shapes], Any]] = {"effect.drag": _drag} | {
+    f"effect.ripple{n}{name}": partial(_wave, n, which)
     for n in ORDERS
-    for name, shift in (("s", 0.0), ("c", np.pi / 2))
+    for which, name in enumerate("sc")
 }
 
 
@@ -56,10 +75,10 @@ class Effects:
         """What they change in a step, by variable."""
 
         def total(tau: Array, scope: Scope) -> Array:
-            q, qd = scope["joint.q"], scope["joint.qd"]
+            at = Shapes.of(scope["joint.q"], scope["joint.qd"])
             for kind, (which, dofs) in self._of.items():
                 size = jnp.zeros(self._nv, tau.dtype).at[np.array(dofs)].set(sizes[np.array(which)])
-                tau = tau + size * EFFECTS[kind](q, qd)
+                tau = tau + size * EFFECTS[kind](at)
             return tau
 
         return {"joint.tau": total} if self.names else {}

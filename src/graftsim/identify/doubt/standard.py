@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftsim.identify.doubt.effects import EFFECTS
+from graftsim.identify.doubt.effects import EFFECTS, Shapes
 from graftsim.identify.problem.parameters import parsed
 from graftsim.identify.problem.problem import Problem
 from graftsim.model.model import Model
@@ -182,6 +182,6 @@ def _of_torque(model: Model, n: Number, motion: Motion) -> float:
         share, basis = _SHARE[n.quantity], TORQUES[n.quantity](q, qd, qdd)
     else:
         share = DRAG if n.quantity == "effect.drag" else RIPPLE
-        basis = EFFECTS[n.quantity](q, qd)
+        basis = EFFECTS[n.quantity](Shapes.of(q, qd))
     rms = float(np.sqrt(np.mean(np.square(basis))))
     return share * float(motion.torque[dof]) / rms if rms > 0 else 0.0
