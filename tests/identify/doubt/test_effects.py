@@ -17,7 +17,7 @@ def test_harmonics_are_sines_and_cosines():
 
 
 def test_effects_act_on_their_own_joints():
-    """Sizes go to the joints of the names, and add to what is there; without names there is none."""
+    """Sizes go to the joints of the names and add to what is there; without names there is none."""
     effects = Effects(("a", "b"), ["effect.drag[b]", "effect.ripple2s[a]"])
     add = effects.augmentations(jnp.array([3.0, 5.0]))["joint.tau"]
     scope = {"joint.q": jnp.array([0.3, 0.4]), "joint.qd": jnp.array([2.0, -2.0])}
