@@ -70,6 +70,14 @@ def around(model, v, R):
     return out
 
 
+def pushed_back(of, x, rate):
+    """Force of limits of travel or length."""
+    below, above = np.maximum(of.lower - x, 0), np.maximum(x - of.upper, 0)
+    gain_below = np.maximum(1 - of.limit_damping * rate, 0)
+    gain_above = np.maximum(1 + of.limit_damping * rate, 0)
+    return of.limit_stiffness * (below * gain_below - above * gain_above)
+
+
 def step(model, state, u, dt, add):
     """Named values of a step, and the next positions, velocities and lags.
 
@@ -93,10 +101,7 @@ def step(model, state, u, dt, add):
     q_dof, rate = named("joint.q", g["from_neutral"]), named("joint.qd", qd)
     spring = named("joint.tau_spring", -j.stiffness * g["from_rest"])
     damping = named("joint.tau_damping", -j.damping * rate)
-    below, above = np.maximum(j.lower - q_dof, 0), np.maximum(q_dof - j.upper, 0)
-    gain_below = np.maximum(1 - j.limit_damping * rate, 0)
-    gain_above = np.maximum(1 + j.limit_damping * rate, 0)
-    stops = named("joint.tau_limit", j.limit_stiffness * (below * gain_below - above * gain_above))
+    stops = named("joint.tau_limit", pushed_back(j, q_dof, rate))
 
     # Tendons.
     t, C = model.tendon, np.zeros((len(model.tendon.names), tree.nv))
@@ -112,7 +117,8 @@ def step(model, state, u, dt, add):
         ]
     )
     rub = t.friction * np.tanh(faster / t.friction_velocity)
-    pull = named("tendon.force", -t.stiffness * pull - t.damping * faster - rub)
+    ends = pushed_back(t, long, faster)
+    pull = named("tendon.force", -t.stiffness * pull - t.damping * faster - rub + ends)
     from_tendons = named("joint.tau_tendon", C.T @ pull)
 
     # Actuators, one after the other; nothing is delayed.

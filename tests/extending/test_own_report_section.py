@@ -96,7 +96,7 @@ def test_sections_of_the_package_have_a_template_each():
 def test_verdicts_are_enumerations_that_equal_their_words(result):
     """So that files and old code have what they had."""
     row = result.parameters[0]
-    assert row.status is Status.IDENTIFIED and row.status == "identified"
+    assert row.status is Status.CONDITIONAL and row.status == "conditional"
     assert isinstance(result.lack.verdict, Misfit)
-    assert result.as_json()["parameters"][0]["status"] == "identified"
+    assert result.as_json()["parameters"][0]["status"] == "conditional"
     assert f"{Status.NOT_IDENTIFIABLE}" == "not identifiable"

@@ -43,14 +43,14 @@ def add(
         kind = int(mj.eq_type[i])
         name = names.of("EQUALITY", i) or f"equality{i}"
         label = f"{kinds(kind).name.removeprefix('mjEQ_').lower()} {name}"
-        of_absent = kind == kinds.mjEQ_TENDON and absent_tendons & {
-            int(mj.eq_obj1id[i]),
-            int(mj.eq_obj2id[i]),
-        }
-        if options.leaves_out("equality") or of_absent:
+        known = kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD, kinds.mjEQ_JOINT, kinds.mjEQ_TENDON)
+        ends = {int(mj.eq_obj1id[i]), int(mj.eq_obj2id[i])}
+        # A tendon is absent because it may be.
+        lost = kind == kinds.mjEQ_TENDON and absent_tendons & ends
+        if lost or (not known and options.leaves_out("equality")):
             notes.group("left out, as asked for.", "equality", label, moves=True)
             continue
-        if kind not in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD, kinds.mjEQ_JOINT, kinds.mjEQ_TENDON):
+        if not known:
             raise FileError(
                 f"{path}: equality '{name}': of a flexible body, which is not represented, and the "
                 "motion would differ without it. Accepted: connect, weld, joint, tendon. To go on "
