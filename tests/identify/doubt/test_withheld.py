@@ -156,3 +156,8 @@ def test_withheld_numbers_do_not_undo_what_a_custom_parameter_sets():
     same = replace(same, simulator=replace(same.simulator, model=changed))
     other = compile_windows(same, same.train_windows()).readings(np.zeros(0), local)[0][0]
     np.testing.assert_allclose(softer, other, atol=1e-12)
+    result = gs.fit(problem)
+    row = result.parameters[0]
+    # Only with the mass, the rotor and what else resists does the gain make the motion.
+    assert row.status in (Status.IDENTIFIED, Status.CONDITIONAL)
+    assert row.std_with_file > row.std

@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftsim.errors import VariableError
 from graftsim.identify.doubt.effects import EFFECTS, Shapes
+from graftsim.identify.problem.inertial_parameters import COMPOUND
 from graftsim.identify.problem.parameters import parsed
 from graftsim.identify.problem.problem import Problem
+from graftsim.model.catalogue import PARAMETERS
 from graftsim.model.model import Model
 from graftsim.selectors import row_name
 from graftsim.spatial.components import INERTIA, VECTOR
 
 # A file's numbers: share of the value, or what is larger in the unit.
 MASS, INERTIA_SHARE, CENTRE, CENTRE_SHARE = 0.05, 0.2, 3e-3, 0.03
-LENGTH, TILT = 5e-4, float(np.deg2rad(0.5))
 # What the model lacks: share of the torque that moves the joint in the recordings.
 SPRING = DAMPING = FRICTION = ROTOR = 0.1
 DRAG, RIPPLE = 0.05, 0.03
@@ -87,13 +89,21 @@ def candidates(problem: Problem) -> list[Number]:
     own = [Number(*n.row) for n in problem.withheld]
     if simulator.contact is not None or simulator.grafts is not None or model.closed:
         return own
-    free = [n for n in problem.parameters.names if "[" in n]
+    free = [n for n in problem.parameters.names if _is_of_the_model(n)]
     out = list(own)
     for numbers in (_passive(model), _masses(model), _inertias(model), _effects(model)):
         numbers = [n for n in numbers if not any(map(n.named_by, free))]
         if len(out) + len(numbers) <= MOST:
             out += numbers
     return out
+
+
+def _is_of_the_model(name: str) -> bool:
+    """Is it a number of the model, and not a user's own parameter or a weight of a graft?"""
+    try:
+        return parsed(name)[1].name in (*PARAMETERS, *COMPOUND)
+    except VariableError:
+        return False
 
 
 def _passive(model: Model) -> list[Number]:
