@@ -17,7 +17,7 @@ from graftsim.identify.results.result import ErrorRow, ParameterRow, Trace, Weak
 from graftsim.report import write_report
 from graftsim.report.curves import MAX_WINDOWS, POINTS, plots, thin
 from graftsim.report.page import render
-from graftsim.report.words import headline
+from graftsim.report.words import _knowledge, headline
 
 ALLOWED = "http://www.w3.org/"
 
@@ -234,3 +234,16 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(FileError, match="is a file"):
         write_report(result(), tmp_path / "out")
+
+
+def test_the_head_counts_what_is_known_if_the_file_may_be_off():
+    """Of what intervals say with the file taken as right, how much is left if it may be wrong."""
+    row = result().parameters[0]
+    sharp = dataclasses.replace(row, name="a", value=1.0, low=0.99, high=1.01, std=0.005)
+    wide = dataclasses.replace(
+        sharp, name="b", low_with_file=0.5, high_with_file=1.5, std_with_file=0.25
+    )
+    said = _knowledge((sharp, wide))
+    assert said.startswith("2 of 2 parameters are known to within ±10")
+    assert "if the file is right, 0 if it may be off" in said
+    assert "if the file" not in _knowledge((sharp, dataclasses.replace(sharp, name="c")))

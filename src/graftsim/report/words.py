@@ -164,6 +164,10 @@ def _knowledge(rows: tuple[ParameterRow, ...]) -> str:
             f"{unit(row.unit)} (±{percent(widths[row.name])}, 95 % interval).".replace("  ", " ")
         )
     text = f"{start} known to within ±{percent(KNOWN)} (95 % interval)"
+    doubted = [relative_with_file(r) for r in rows]
+    sure = sum(w <= KNOWN for w in doubted)
+    if sure < len(known) and not all(map(math.isnan, doubted)):
+        text += f" if the file is right, {sure} if it may be off"
     finite = {k: w for k, w in widths.items() if not math.isnan(w) and w > KNOWN}
     if open_:
         text += f"; the data do not determine {', '.join(open_[:4])}"
