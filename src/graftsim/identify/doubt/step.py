@@ -61,6 +61,9 @@ def shift_of_parameters(
     rows = reached[..., None]
     half = at._replace(r=change, J_t=at.J_t * rows, J_l=at.J_l * rows, local=0 * at.local)
     S, g = reduced(half.without_prior().normal())
-    if not (np.isfinite(S).all() and np.isfinite(g).all()):
+    # Windows of one step have no middle, and what their first halves do not tell has no shift.
+    if not (np.isfinite(S).all() and np.isfinite(g).all() and (np.diag(S) > 0).all()):
         return None
-    return -positive_inverse(S) @ g * 2**order / (2**order - 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = -positive_inverse(S) @ g * 2**order / (2**order - 1)
+    return shift if np.isfinite(shift).all() else None
