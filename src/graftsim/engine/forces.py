@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.contact.law import ContactLaw
-from graftsim.dynamics.aba import aba
+from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
 from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
@@ -94,7 +94,8 @@ def acceleration(
     armature = _armature(model.joint, state.qd, load, implicit)
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
-    return _held(m, found, Pose(motion, X_0, v, q_dof, qd_dof), scope) if model.closed else found
+    pose = Pose(motion, X_0, v, q_dof, qd_dof)
+    return _held(m, found, articulated, pose, scope) if model.closed else found
 
 
 def _armature(
@@ -122,9 +123,11 @@ def _external(
     return scope.tap("link.force", jnp.zeros_like(v) if f is None else f)
 
 
-def _held(m: Mechanism, found: Acceleration, pose: Pose, scope: Tapper) -> Acceleration:
+def _held(
+    m: Mechanism, found: Acceleration, articulated: Articulated, pose: Pose, scope: Tapper
+) -> Acceleration:
     """The acceleration with the forces that keep loops and couplings closed."""
-    held = hold(m, pose, found.qdd, found.articulated)
+    held = hold(m, pose, found.qdd, articulated)
     scope.tap_lazily(lambda: {"loop.error": held.rows.error, "loop.force": held.force})
     if scope is not OFF:
         # What a network adds to accelerations it adds before loops are closed.

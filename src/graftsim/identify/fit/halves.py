@@ -6,6 +6,7 @@ Every other recording makes a half, or of one recording its beginning and its en
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,7 +59,7 @@ def halves(problem: Problem, **how: object) -> tuple[HalfRow, ...]:
     return tuple(sorted(found, key=lambda r: -r.apart))
 
 
-def split(recordings: tuple[Recording, ...]) -> tuple[list[Recording], list[Recording]]:
+def split(recordings: Sequence[Recording]) -> tuple[list[Recording], list[Recording]]:
     """Every other recording; one is cut in the middle. Raises ProblemError: there is none."""
     if not recordings:
         raise ProblemError("There is no recording to halve.")
