@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from graftsim.identify import Problem, Result
+from graftsim.identify.doubt.verdicts import most_moved
 from graftsim.identify.words import finer
 
 # The step may move a parameter by this share of its deviation.
@@ -20,11 +19,10 @@ def finer_problem(problem: Problem, result: Result) -> tuple[Problem, str] | Non
 
     Each parameter is to move by a tenth of its deviation at most if steps were shorter still.
     """
-    rows = [r for r in result.parameters if np.isfinite(r.std) and r.std > 0]
-    if not rows:
+    found = most_moved(result.parameters)
+    if found is None:
         return None
-    row = max(rows, key=lambda r: abs(r.step) / r.std)
-    moved, old = abs(row.step) / row.std, problem.simulator.substeps
+    (row, moved), old = found, problem.simulator.substeps
     order = problem.simulator.integrator.order
     new = min(finer(moved, old, order), DEAREST * old)
     if moved <= NEGLIGIBLE or new <= old:

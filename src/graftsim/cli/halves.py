@@ -11,9 +11,6 @@ from graftsim.identify import Problem, Result
 from graftsim.identify.evidence.certainty import FAILURES
 from graftsim.identify.fit.halves import HalfRow, halves
 
-# Halves that differ by so many deviations disagree: 95 % of right ones do not.
-DISAGREE = 1.96
-
 
 def with_halves(problem: Problem, result: Result, console: Console) -> Result:
     """The result with a warning for each parameter on which the halves disagree."""
@@ -24,7 +21,7 @@ def with_halves(problem: Problem, result: Result, console: Console) -> Result:
         return replace(result, warnings=(*result.warnings, said))
     head = ("name", ">first half", ">second half", ">apart (deviations)", "with the file")
     console.print(table_of("Halves of the data", head, [_cells(row) for row in rows]))
-    said = [row.text for row in rows if row.apart > DISAGREE]
+    said = [row.text for row in rows if not row.agree]
     agree = (
         f"{len(rows) - len(said)} of {len(rows)} intervals of disjoint halves of the data agree."
     )

@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import ClassVar, NamedTuple, final
 
-from graftsim.errors import FileError
 from graftsim.export import python_text as py
-from graftsim.export.fitted import Fitted
-from graftsim.export.format import ExportFormat, Logs
-from graftsim.export.servos import Servo, lags, servos
-from graftsim.viewer.files import write_atomically
+from graftsim.export.servo_module import ServoModule
+from graftsim.export.servos import Servo, lags
 
 USES = """Each value of ACTUATORS is one for ArticulationCfg(actuators=ACTUATORS). RANGES: where a
 number may lie, by joint, for events of mdp.randomize_actuator_gains and randomize_joint_parameters
@@ -47,38 +43,34 @@ _FIELDS: dict[str, Callable[[Servo], float]] = {
 
 
 @final
-class IsaacLab(ExportFormat):
+class IsaacLab(ServoModule):
     """A module of actuator configurations."""
 
     name: ClassVar[str] = "isaac"
     help: ClassVar[str] = "actuator configurations for Isaac Lab, with ranges to randomise over"
     target: ClassVar[str] = "isaac_actuators.py"
+    program: ClassVar[str] = "Isaac Lab"
+    package: ClassVar[str] = "isaaclab.actuators"
+    uses: ClassVar[str] = USES
+    brackets: ClassVar[str] = "{}"
 
-    def write(self, fit: Fitted, out: Path, dt: float, logs: Logs) -> list[str]:
-        """See `ExportFormat.write`."""
-        found, left = servos(fit)
-        if not found:
-            raise FileError(f"{out}: this robot has no servo on a joint. {' '.join(left)}".strip())
+    def kind(self, servo: Servo, dt: float) -> str:
+        """See `ServoModule.kind`."""
+        return _group(servo, dt).kind
+
+    def lost(self, servo: Servo, dt: float) -> list[str]:
+        """See `ServoModule.lost`."""
+        if _group(servo, dt).most == 0 or not math.isfinite(servo.stall):
+            return []
+        line = f"{servo.stall:.4g} at rest to none at {servo.no_load:.4g} a second"
+        return [f"{servo.name}: has a delay, so that its effort from {line} is left out."]
+
+    def actuators(self, found: Sequence[Servo], dt: float) -> list[str]:
+        """See `ServoModule.actuators`: servos of one group in one object."""
         groups: dict[Group, list[Servo]] = {}
         for servo in found:
             groups.setdefault(_group(servo, dt), []).append(servo)
-        said = [*left, *(x for s in found for x in (*s.unsaid, *_lost(s, dt)))]
-        kinds = sorted({group.kind for group in groups})
-        lines = [
-            *py.heading(fit, "Isaac Lab", USES),
-            f"from isaaclab.actuators import {', '.join(kinds)}",
-            "",
-            *py.notes(said),
-            "# Step of physics (s) that delays are counted in.",
-            f"PHYSICS_DT = {py.number(dt)}",
-            "ACTUATORS = {",
-            *(x for i, (g, own) in enumerate(groups.items()) for x in _config(g, own, i)),
-            "}",
-            *py.ranges(found),
-            *py.zeros(found),
-        ]
-        write_atomically(out, "\n".join(lines) + "\n")
-        return said
+        return [x for i, (g, own) in enumerate(groups.items()) for x in _config(g, own, i)]
 
 
 def _group(s: Servo, dt: float) -> Group:
@@ -88,14 +80,6 @@ def _group(s: Servo, dt: float) -> Group:
     if math.isfinite(s.stall):
         return Group("DCMotorCfg", stall=s.stall)
     return Group("IdealPDActuatorCfg")
-
-
-def _lost(s: Servo, dt: float) -> list[str]:
-    """What the class of an actuator cannot say."""
-    if _group(s, dt).most == 0 or not math.isfinite(s.stall):
-        return []
-    line = f"{s.stall:.4g} at rest to none at {s.no_load:.4g} a second"
-    return [f"{s.name}: has a delay, so that its effort from {line} is left out."]
 
 
 def _config(group: Group, own: Sequence[Servo], index: int) -> list[str]:

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar, final
 
-from graftsim.errors import FileError
 from graftsim.export import python_text as py
-from graftsim.export.fitted import Fitted, Known
-from graftsim.export.format import ExportFormat, Logs
-from graftsim.export.servos import Servo, lags, servos
-from graftsim.viewer.files import write_atomically
+from graftsim.export.fitted import Known
+from graftsim.export.servo_module import ServoModule
+from graftsim.export.servos import Servo, lags
 
 USES = """EntityArticulationInfoCfg(actuators=ACTUATORS) takes them. RANGES: where a number may lie,
 by joint, for events of dr.pd_gains, joint_armature, joint_friction and joint_damping with
@@ -26,46 +23,37 @@ encoder_bias."""
 
 
 @final
-class Mjlab(ExportFormat):
+class Mjlab(ServoModule):
     """A module of actuator configurations."""
 
     name: ClassVar[str] = "mjlab"
     help: ClassVar[str] = "the same for mjlab"
     target: ClassVar[str] = "mjlab_actuators.py"
+    program: ClassVar[str] = "mjlab"
+    package: ClassVar[str] = "mjlab.actuator"
+    uses: ClassVar[str] = USES
+    brackets: ClassVar[str] = "()"
 
-    def write(self, fit: Fitted, out: Path, dt: float, logs: Logs) -> list[str]:
-        """See `ExportFormat.write`."""
-        found, left = servos(fit)
-        if not found:
-            raise FileError(f"{out}: this robot has no servo on a joint. {' '.join(left)}".strip())
-        said = [*left, *(x for s in found for x in (*s.unsaid, *_lost(s)))]
-        kinds = sorted({_kind(s) for s in found})
-        lines = [
-            *py.heading(fit, "mjlab", USES),
-            f"from mjlab.actuator import {', '.join(kinds)}",
-            "",
-            *py.notes(said),
-            "# Step of physics (s) that delays are counted in.",
-            f"PHYSICS_DT = {py.number(dt)}",
-            "ACTUATORS = (",
-            *(line for s in found for line in _config(s, dt)),
-            ")",
-            *py.ranges(found),
-            *py.zeros(found),
+    def kind(self, servo: Servo, dt: float) -> str:
+        """See `ServoModule.kind`."""
+        return _kind(servo)
+
+    def lost(self, servo: Servo, dt: float) -> list[str]:
+        """See `ServoModule.lost`."""
+        extra = servo.breakaway.value - servo.friction.value
+        if not extra:
+            return []
+        return [
+            f"{servo.name}: breakaway friction of {extra:.4g} above sliding friction is left out."
         ]
-        write_atomically(out, "\n".join(lines) + "\n")
-        return said
+
+    def actuators(self, found: Sequence[Servo], dt: float) -> list[str]:
+        """See `ServoModule.actuators`."""
+        return [line for s in found for line in _config(s, dt)]
 
 
 def _kind(s: Servo) -> str:
     return "DcMotorActuatorCfg" if math.isfinite(s.stall) else "BuiltinPositionActuatorCfg"
-
-
-def _lost(s: Servo) -> list[str]:
-    extra = s.breakaway.value - s.friction.value
-    if not extra:
-        return []
-    return [f"{s.name}: breakaway friction of {extra:.4g} above sliding friction is left out."]
 
 
 def _config(s: Servo, dt: float) -> Sequence[str]:

@@ -228,15 +228,24 @@ class Doubt(Protocol):
     def std(self) -> float: ...
 
 
-def halves(name: str, values: tuple[float, float], unit: str, apart: float, overlap: bool) -> str:
+def halves(
+    name: str,
+    values: tuple[float, float],
+    unit: str,
+    apart: float,
+    agree: bool,
+    overlap: bool,
+) -> str:
     """What two disjoint halves of the data say of one number."""
-    agree = "agree" if apart <= 1.96 else f"differ by {apart:.2g} deviations"
-    file = "" if apart <= 1.96 else (
-        "; with what the file may have wrong they agree" if overlap
-        else ", and what the file may have wrong does not explain it"
-    )  # fmt: skip
     first, second = (f"{x:.4g}" for x in values)
-    return f"{name}: halves of the data say {first} and {second} {unit}: they {agree}{file}."
+    said = f"{name}: halves of the data say {first} and {second} {unit}: they"
+    if agree:
+        return f"{said} agree."
+    if overlap:
+        file = "; with what the file may have wrong they agree"
+    else:
+        file = ", and what the file may have wrong does not explain it"
+    return f"{said} differ by {apart:.2g} deviations{file}."
 
 
 class Known(Protocol):

@@ -88,16 +88,16 @@ def doubt(problem: Problem, part: WindowSubset, point: Point, info: Information)
         program = compile_windows(problem, windows)
         plain = all(n.quantity.startswith(("link.", "actuator.")) for n in numbers)
         motion = None if plain else _motion(problem, program, point.theta, local)
-        found = nuisances(problem, numbers, motion)
+        listed = nuisances(problem, numbers, motion)
         r, J, J_l = program.jacobian(point.theta, local, own)
         K = _slopes(problem, program, windows, point.theta, local, numbers)
     except GraftsimError:
         return None
-    size = np.array([n.size for n in found])
+    size = np.array([n.size for n in listed])
     use = np.isfinite(K).all((0, 1)) & (K != 0).any((0, 1)) & (size > 0) & np.isfinite(size)
     if not use.any():
         return None
-    kept = tuple(n for n, u in zip(found, use, strict=True) if u)
+    kept = tuple(n for n, u in zip(listed, use, strict=True) if u)
     bounds = problem.bounds_of(point.theta).only(own).beside(len(kept))
     theta = np.concatenate([point.theta[own], np.zeros(len(kept))])
     at = Linearisation(r, np.concatenate([J, K[..., use]], -1), J_l, theta, local, bounds)

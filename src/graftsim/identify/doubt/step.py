@@ -30,7 +30,7 @@ def steps_matter(simulator: Simulator) -> bool:
 
 def change_of_residuals(
     program: ResidualProgram, simulator: Simulator, theta: np.ndarray, local: np.ndarray
-) -> tuple[Float[np.ndarray, "w m"], Float[np.ndarray, " m"]]:
+) -> tuple[Float[np.ndarray, "w m"], Float[np.ndarray, "w m"]]:
     """What half the step does to whitened residuals, and which of them it reaches (1 or 0).
 
     simulator: the problem's at theta.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -80,6 +81,15 @@ def withheld(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Withh
             )
         )
     return tuple(sorted(found, key=lambda w: -w.worst))
+
+
+def most_moved(rows: Sequence[ParameterRow]) -> tuple[ParameterRow, float] | None:
+    """The parameter that the integrator's step moves most, and by how many of its deviations."""
+    known = [row for row in rows if np.isfinite(row.std) and row.std > 0]
+    if not known:
+        return None
+    row = max(known, key=lambda r: abs(r.step) / r.std)
+    return row, abs(row.step) / row.std
 
 
 def _unit(name: str) -> str:

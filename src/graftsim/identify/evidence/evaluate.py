@@ -10,6 +10,7 @@ import numpy as np
 from graftsim.errors import ModelError
 from graftsim.identify import words
 from graftsim.identify.doubt.step import change_of_residuals, steps_matter
+from graftsim.identify.doubt.verdicts import most_moved
 from graftsim.identify.evidence.certainty import Certainty
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.problem import Problem
@@ -327,12 +328,11 @@ def _conditions(known: Certainty) -> list[str]:
 
 def _steps(problem: Problem, known: Certainty) -> list[str]:
     """That the integrator's step moves a parameter, and how short it should be."""
-    moved = [(abs(row.step) / row.std, row) for row in known.rows if np.isfinite(row.std)]
-    most, row = max(moved, key=lambda pair: pair[0], default=(0.0, None))
-    if row is None or most <= STEP_SHIFT:
+    found, simulator = most_moved(known.rows), problem.setup.simulator
+    if found is None or found[1] <= STEP_SHIFT:
         return []
-    simulator = problem.setup.simulator
-    return [words.step_moves(row.name, most, simulator.substeps, simulator.integrator.order)]
+    row, by = found
+    return [words.step_moves(row.name, by, simulator.substeps, simulator.integrator.order)]
 
 
 def _impossible(model: Model) -> list[str]:

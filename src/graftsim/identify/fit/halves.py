@@ -35,6 +35,11 @@ class HalfRow:
         return abs(self.values[0] - self.values[1]) / float(np.hypot(*self.stds))
 
     @property
+    def agree(self) -> bool:
+        """Is the difference what chance explains: within 95 % of it?"""
+        return self.apart <= QUANTILE
+
+    @property
     def overlap(self) -> bool:
         """Do the 95 % intervals with the file have a value in common?"""
         return abs(self.values[0] - self.values[1]) <= QUANTILE * sum(self.stds_with_file)
@@ -42,7 +47,7 @@ class HalfRow:
     @property
     def text(self) -> str:
         """What is to be said of it."""
-        return words.halves(self.name, self.values, self.unit, self.apart, self.overlap)
+        return words.halves(self.name, self.values, self.unit, self.apart, self.agree, self.overlap)
 
 
 def halves(problem: Problem, **how: object) -> tuple[HalfRow, ...]:
