@@ -255,7 +255,7 @@ class Result:
     # What the data say of the factor that all forces and masses share; None where none is free.
     forces: CommonFactor | None = None
     profiles: tuple[Profile, ...] = ()
-    # Numbers of actuators that were not free, and what freeing them would do.
+    # What was not free and may be wrong, and how far it may move each parameter.
     withheld: tuple[Withheld, ...] = ()
     landscape: Landscape | None = None
     # Parameters of each replica [n, p] of a bootstrap, as `parameters`; empty without one.
