@@ -6,6 +6,7 @@ the exact solution of H qdd = H qdd_free + J^T lambda, J qdd + (dJ/dt) qd = 0 wi
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,10 @@ def mujoco_rows(m: Any, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.n
 def mimic_rows(path: Path, dofs: tuple[str, ...]) -> np.ndarray:
     """J [n, nv] of the `<mimic>` of a URDF: rows of constants."""
     text = path.read_text(encoding="utf-8", errors="replace")
+    # Prefixes of other programs' tags need not be declared.
+    text = re.sub(r"(</?|\s)(\w+):(?=[\w.-]+[\s=/>])", r"\1\2_", text[text.find("<robot") :])
     rows = []
-    for joint in ET.fromstring(text[text.find("<robot") :]).iter("joint"):
+    for joint in ET.fromstring(text).iter("joint"):
         mimic, name = joint.find("mimic"), joint.get("name")
         if mimic is None or name not in dofs or mimic.get("joint") not in dofs:
             continue
