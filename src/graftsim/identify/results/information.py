@@ -10,15 +10,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from graftsim.identify import words
-from graftsim.identify.problem.whiteness import (
-    LackOfFit,
-    Layout,
-    Memory,
-    judge_residuals,
-    layout_of,
-)
+from graftsim.identify.problem.layout import Layout, layout_of
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import QUANTILE, WeakDirection
+from graftsim.identify.results.whiteness import (
+    LackOfFit,
+    Memory,
+    judge_residuals,
+)
 from graftsim.identify.words import Misfit
 from graftsim.optim.arrowhead import NormalEquations, inverse, reduced
 
