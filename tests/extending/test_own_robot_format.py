@@ -15,7 +15,7 @@ class Chain(gs.RobotFormat):
     name = "Chain"
     root = "chain"
     suffix = ".chain"
-    options = ("dtype",)
+    options = ("armature",)
 
     def read(self, root, options):
         builder, parent, above = gs.Builder(root.text("name")), "world", 0.0
@@ -26,7 +26,7 @@ class Chain(gs.RobotFormat):
             builder.link(name, parent, origin=(0, 0, -above), axis=(0, 1, 0), mass=mass,
                          com=(0, 0, -length / 2), inertia=mass * length**2 / 12)  # fmt: skip
             parent, above = name, length
-        return builder.build()
+        return builder.build(armature=options.armature)
 
     def write(self, model):
         root = ET.Element("chain", name=model.name)
