@@ -80,7 +80,7 @@ def test_what_it_cannot_say_is_refused_or_listed(path, tmp_path):
 
 def test_options_and_errors_name_it(path):
     """An option that it has not, a line with a wrong number, and its tag where it is not read."""
-    with pytest.raises(gs.FileError, match=r"base cannot be given for a file in Chain.*dtype"):
+    with pytest.raises(gs.FileError, match=r"base cannot be given for a file in Chain.*armature"):
         gs.load(path, base="free", formats=FORMATS)
     with pytest.raises(gs.FileError, match="<chain>, not <robot> or <mujoco>"):
         gs.load(path)

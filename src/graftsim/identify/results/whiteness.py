@@ -92,14 +92,6 @@ class Memory(NamedTuple):
     variance: float
     rho: float
 
-    @property
-    def correlation(self) -> np.ndarray:
-        """Of samples 0, 1, 2 ... apart, to where it is lost."""
-        if not self.rho:
-            return np.ones(1)
-        lags = min(int(np.log(0.01) / np.log(self.rho)) + 1, self.layout.samples - 1)
-        return self.rho ** np.arange(lags + 1)
-
 
 def memory_of(layout: Layout, x: np.ndarray, L: np.ndarray, mask: np.ndarray) -> Memory:
     """Size and rho of noise that leaves residuals x [w, n, r] after a fit of hat matrix L L^T.
