@@ -21,9 +21,9 @@ from graftsim.errors import ProblemError, suggest
 from graftsim.graft.bound import BoundGrafts
 from graftsim.identify.problem import inertial_parameters
 from graftsim.identify.problem.domains import Domain, Prior, Unbounded
-from graftsim.identify.sensors.sensors import Sensors
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, parameter, row_unit, with_leaf
 from graftsim.selectors import Selector, row_name, with_row
+from graftsim.sensors.sensors import Sensors
 from graftsim.spatial.components import INERTIA, ROTATION, VECTOR
 
 COMPONENTS = {len(parts): parts for parts in (VECTOR, ROTATION, INERTIA)}
