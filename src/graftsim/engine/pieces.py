@@ -81,5 +81,7 @@ def _together(felt: Felt | tuple[()], more: Felt | tuple[()]) -> Felt | tuple[()
     if not felt or not more:
         return ()
     worst = jnp.where(felt.residual > more.residual, felt.residual, more.residual)
-    loops = () if isinstance(felt.loops, tuple) else felt.loops + more.loops
-    return Felt(felt.impulse + more.impulse, worst, loops)
+    together = Felt(felt.impulse + more.impulse, worst)
+    if isinstance(felt.loops, tuple) or isinstance(more.loops, tuple):
+        return together
+    return together._replace(loops=felt.loops + more.loops)
