@@ -17,6 +17,7 @@ from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.medium import medium_forces
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
 from graftsim.dynamics.passive import displacements, resistance, with_friction
+from graftsim.dynamics.paths import posed, site_arms, tendon_arms
 from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
 from graftsim.model.model import Joints
@@ -56,7 +57,7 @@ def acceleration(
     qd = scope.tap("state.qd", state.qd)
     u = scope.tap("control.u", commands.u)
     motion = joint_motion(m, q, qd)
-    placed = contact is not None or m.model.loop.names
+    placed = contact is not None or m.model.loop.names or m.model.through_space
     X_0 = world_transforms(m.tree, motion) if placed else None
 
     # World poses are computed only when recorded: a tree without contact does not use them.
@@ -72,10 +73,14 @@ def acceleration(
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
 
     def drive() -> tuple[Stretched, Driven]:
-        tendons = tendon_forces(model.tendon, q_dof, qd_dof, scope=scope)
+        pose = posed(m, motion, X_0)
+        arms = tendon_arms(model.tendon, q_dof, pose)
+        tendons = reach = tendon_forces(model.tendon, arms, qd_dof, scope=scope)
+        if pose is not None and actuator.sites:
+            reach = tendons.beside(site_arms(pose), qd_dof)
         late = scope.tap("actuator.delayed", delayed(actuator, commands, u))
         act = state.act
-        return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, tendons, scope=scope)
+        return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
 
     load = None
     if model.joint.load_dependent:

@@ -232,7 +232,7 @@ def _library(
             if names:
                 add("joint.tau_passive[*]", (f"joint.q[{names}]",), library)
         add("joint.tau_passive[*]", ("joint.qd",), SPEED)
-        driven = sorted({quoted(tree.dofs[d]) for d in actuator.dof})
+        driven = sorted({quoted(tree.dofs[d]) for d in actuator.dof if d >= 0})
         if driven:
             names = ",".join(driven)
             add(f"joint.tau_actuator[{names}]", ("joint.tau_actuator[*]",), GAIN)
