@@ -59,7 +59,7 @@ class Touch:
         """Tangents for some columns; None if there would be hardly fewer, or they are not known."""
         if len(columns) < 2 or not self._seen[columns].all():
             return None
-        tangent = _colours(self._touches[:, columns])
+        tangent = colours(self._touches[:, columns])
         if tangent.max() + 2 > WORTH * len(columns):
             return None
         weight = self._rng.uniform(0.5, 1.5, len(columns)) / self._norm[columns]
@@ -87,7 +87,7 @@ class Touch:
         return None if bad.any() else found
 
 
-def _colours(touches: Bool[np.ndarray, "s c"]) -> Int[np.ndarray, " c"]:
+def colours(touches: Bool[np.ndarray, "s c"]) -> Int[np.ndarray, " c"]:
     """A tangent for each column; those of one tangent touch no sensor twice. Greedy."""
     taken: list[np.ndarray] = []
     out = np.zeros(touches.shape[1], int)
