@@ -136,7 +136,7 @@ def test_derivative_by_a_delay_that_the_model_does_not_have():
     before = commands_before(plain.simulator.model, plain.train, windows, DT)
     assert (before != windows.controls[:, 0]).any(), "some windows begin where commands switch"
     number = Number("actuator.delay", "arm")
-    columns = Columns(plain, program, windows, [number])
+    columns = Columns(plain, program, windows, [number], [0.01])
     found = columns.slopes(plain.parameters.start, local)[..., 0]
     slope = other.jacobian(delayed.parameters.start, local)[1][..., -1]
     # A delay acts in the first sub-step alone, the mean in all of the step: 1.5 ms later, a

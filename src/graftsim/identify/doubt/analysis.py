@@ -35,7 +35,7 @@ from graftsim.optim.arrowhead import reduced
 from graftsim.optim.local_solver import Point
 
 # So many windows say enough about directions.
-WINDOWS = 24
+WINDOWS = 32
 # Numbers that move a parameter by more than this share of it are beyond first order; so many of the
 # worst are refitted.
 BEYOND, REFITTED = 0.1, 5
@@ -80,8 +80,13 @@ class Doubt:
         return np.sqrt(np.diag(self.covariance) + asked)
 
 
-def doubt(problem: Problem, part: WindowSubset, point: Point, info: Information) -> Doubt | None:
-    """The nuisances of a fit; None if there are none, or they cannot be tried."""
+def doubt(
+    problem: Problem, part: WindowSubset, point: Point, whole: Linearisation, info: Information
+) -> Doubt | None:
+    """The nuisances of a fit; None if there are none, or they cannot be tried.
+
+    whole: the fit to first order, by all parameters.
+    """
     own = np.flatnonzero(problem.parameters.physical & np.isfinite(np.diag(info.covariance)))
     numbers = candidates(problem)
     if not numbers or not len(own) or not np.isfinite(info.S).all():
@@ -89,16 +94,15 @@ def doubt(problem: Problem, part: WindowSubset, point: Point, info: Information)
     chosen = np.unique(np.linspace(0, len(part.kept) - 1, WINDOWS).astype(int))
     # Of all windows, if those that were tried are like the others.
     share = len(part.kept) / len(chosen)
-    windows, local = part.windows.only(chosen), point.local[chosen]
-    theta, memory = point.theta, torque_numbers(problem)
+    windows, at = part.windows.only(chosen), whole.of(chosen).by(own)
+    theta, local, memory = point.theta, at.local, torque_numbers(problem)
     try:
-        program = compile_windows(problem, windows)
+        program = part.compiled if share == 1 else compile_windows(problem, windows)
         motion = None
         if any(n.needs_motion for n in (*numbers, *memory.values())):
             motion = motion_of(problem, program, theta, local)
         listed = nuisances(problem, numbers, motion)
-        r, J, J_l = program.jacobian(theta, local, own)
-        columns = Columns(problem, program, windows, numbers)
+        columns = Columns(problem, program, windows, numbers, [n.size for n in listed])
         K = columns.slopes(theta, local)
     except GraftsimError:
         return None
@@ -107,8 +111,6 @@ def doubt(problem: Problem, part: WindowSubset, point: Point, info: Information)
     if not use.any():
         return None
     kept = tuple(n for n, u in zip(listed, use, strict=True) if u)
-    bounds = problem.bounds_of(theta).only(own)
-    at = Linearisation(r, J, J_l, theta[own], local, bounds)
     names = tuple(problem.parameters.names[i] for i in own)
     found = _solved(_beside(at, K[..., use]), kept, names, info, share)
     if found is None:

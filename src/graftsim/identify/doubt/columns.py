@@ -17,6 +17,8 @@ from graftsim.identify.problem.residuals import WindowData
 from graftsim.identify.problem.windows import Windows, commands_before
 from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.identify.runs.window_function import Reader
+from graftsim.model.catalogue import dofs_by_row
+from graftsim.model.model import Model
 
 # Differences by a delay: this share of a step.
 SHORT = 0.01
@@ -31,7 +33,9 @@ class Columns:
         program: ResidualProgram,
         windows: Windows,
         numbers: Sequence[Number],
+        sizes: Sequence[float],
     ) -> None:
+        """sizes: of the numbers, to compare their columns by."""
         self.program, self._dt = program, float(problem.simulator.dt)
         self.names = [n.name for n in numbers]
         inside = set(program.reader.names)
@@ -43,6 +47,8 @@ class Columns:
         if not inside.issuperset(self._rest):
             self._wide = ResidualProgram(problem, program.data, own=_wider(problem, self._rest))
         model = problem.simulator.model
+        by_name = dict(zip(self.names, zip(numbers, sizes, strict=True), strict=True))
+        self._supposed = _supposed(model, program, [by_name[n] for n in self._rest])
         self._before = commands_before(model, problem.train, windows, problem.dt)
 
     def on(self, data: WindowData) -> Columns:
@@ -56,7 +62,7 @@ class Columns:
 
     def slopes(self, theta: np.ndarray, local: np.ndarray) -> Float[np.ndarray, "w m k"]:
         """Derivatives of the residuals by all numbers."""
-        found = self._wide.slopes(theta, local, self._rest)
+        found = self._wide.slopes(theta, local, self._rest, self._supposed)
         columns = dict(zip(self._rest, np.moveaxis(found, -1, 0), strict=True))
         for name in self.names:
             if name not in columns:
@@ -76,6 +82,40 @@ class Columns:
             actuator = self._delays[name]
             return delayed(program, self._before, amount, actuator).residual(theta, local)
         return self._wide.residual(theta, local, {name: amount})
+
+
+def _supposed(
+    model: Model, program: ResidualProgram, numbers: Sequence[tuple[Number, float]]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Which sensors [s, k] numbers with their sizes should touch: those of their joint's state.
+
+    None where that is not known of some.
+    """
+    touched = [_touched(model, program, n) for n, _ in numbers]
+    if not numbers or any(t is None for t in touched):
+        return None
+    return np.stack([t for t in touched if t is not None], -1), np.array([x for _, x in numbers])
+
+
+def _touched(model: Model, program: ResidualProgram, number: Number) -> np.ndarray | None:
+    """Which sensors the state of the joint that a number belongs to touches."""
+    dofs: tuple[int, ...] = ()
+    tree = model.tree
+    if number.label in tree.dofs:
+        dofs = (tree.dofs.index(number.label),)
+    elif number.quantity.startswith("actuator."):
+        dofs = dofs_by_row(model, "actuator")[model.actuator.names.index(number.label)]
+    else:
+        names = tree.joints if number.quantity.startswith("joint.") else tree.links
+        i = names.index(number.label)
+        # What is fixed to a link moves with it.
+        while i >= 0 and not len(tree.v_index[i]):
+            i = tree.parent[i]
+        dofs = tuple(int(v) for v in tree.v_index[i]) if i >= 0 else ()
+    found = [program.touched(d) for d in dofs]
+    if not found or any(t is None for t in found):
+        return None
+    return np.any([t for t in found if t is not None], 0)
 
 
 def _wider(problem: Problem, names: Sequence[str]) -> Reader:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,15 +28,9 @@ def motion_of(
     few = slice(None, None, max(q.shape[1] // 25, 1))
     flat = [x[:, few].reshape(-1, x.shape[-1]) for x in (q, d, rate, acceleration)]
     flat = [x[np.isfinite(x).all(1)] for x in flat]
-    dtype = problem.simulator.dt.dtype
-    arrays = [jnp.asarray(x, dtype) for x in (flat[0], flat[2], flat[3])]
-    setup, apply = problem.setup, problem.parameters.apply
-
-    def torque(theta: Any, q: Any, qd: Any, qdd: Any) -> Any:
-        return inverse_dynamics(apply(setup, theta).simulator.model, q, qd, qdd)
-
-    # Of theta too, so that one kernel serves all fits of a robot.
-    at = jnp.asarray(theta, dtype)
-    kernel = kernels.compile(torque, at, *(x[0] for x in arrays))
-    moving = np.asarray(jax.vmap(kernel, (None, 0, 0, 0))(at, *arrays), float)
+    model = problem.setup_at(theta).simulator.model
+    arrays = [jnp.asarray(x, problem.simulator.dt.dtype) for x in (flat[0], flat[2], flat[3])]
+    # Of the model too, so that one kernel serves all fits of a robot.
+    kernel = kernels.compile(inverse_dynamics, model, *(x[0] for x in arrays))
+    moving = np.asarray(jax.vmap(kernel, (None, 0, 0, 0))(model, *arrays), float)
     return Motion(flat[1], flat[2], flat[3], np.sqrt(np.mean(moving**2, 0)))

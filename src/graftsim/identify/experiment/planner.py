@@ -98,8 +98,8 @@ class Planner:
         theta = self.problem.parameters.start
         listed = nuisances(self.problem, numbers, motion_of(self.problem, program, theta, local))
         sizes = np.array([n.size for n in listed])
-        every = Columns(self.problem, program, self.problem.train_windows(), numbers)
-        self.columns, self.sizes = every, sizes
+        windows = self.problem.train_windows()
+        self.columns, self.sizes = Columns(self.problem, program, windows, numbers, sizes), sizes
         known = (sizes > 0) & np.isfinite(sizes)
         S = self._whole(data, 1)[0]
         p = len(prior)
@@ -111,7 +111,7 @@ class Planner:
         chosen = np.flatnonzero(known)
         self.sizes = sizes[chosen]
         few = [numbers[j] for j in chosen]
-        self.columns = Columns(self.problem, program, self.problem.train_windows(), few)
+        self.columns = Columns(self.problem, program, windows, few, self.sizes)
 
     def information(self, motions: Motions, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """S [n, p, p] that recordings of motions x would give, and the shares of limits [n, nu].

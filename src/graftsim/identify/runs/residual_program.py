@@ -25,8 +25,6 @@ from graftsim.identify.runs.window_function import Reader, Timing, WindowFunctio
 KEPT = 4
 # Many starts go in portions of so many numbers.
 MANY = 30_000_000
-# With more columns than this it is worth looking at so few windows first.
-MANY_COLUMNS, GLANCE = 40, 2
 
 
 class ResidualProgram:
@@ -118,17 +116,25 @@ class ResidualProgram:
             self._kept = (asked, found)
         return found
 
-    def slopes(self, theta: np.ndarray, local: np.ndarray, withheld: Sequence[str]) -> np.ndarray:
-        """Derivatives [w, m, k] by numbers that are withheld alone, all at once."""
+    def slopes(
+        self,
+        theta: np.ndarray,
+        local: np.ndarray,
+        withheld: Sequence[str],
+        supposed: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Derivatives [w, m, k] by numbers that are withheld alone, all at once.
+
+        supposed: which sensors [s, k] each should touch, and sizes [k] of them.
+        """
         columns = self.reader.columns(np.zeros(0, int), withheld)
-        w = len(local)
-        if w > GLANCE and len(columns) > MANY_COLUMNS:
-            # A few windows show which columns can share tangents in all of them.
-            some = np.linspace(0, w - 1, GLANCE).astype(int)
-            part = self.on(jax.tree.map(lambda x: x[some], self.data))
-            assert part is not None
-            part._whole(theta, local[some], columns)
+        if supposed is not None:
+            self.reader.touch.suppose(columns, *supposed)
         return self._columns(theta, local, columns)
+
+    def touched(self, row: int) -> np.ndarray | None:
+        """Which sensors a row of the initial states touches; None where that is not known."""
+        return self.reader.touch.touched(self._end + row) if row < self.reader.nlocal else None
 
     def _jacobian(
         self, theta: np.ndarray, local: np.ndarray, which: np.ndarray
@@ -146,12 +152,8 @@ class ResidualProgram:
             J = touch.whole(columns, shared, along, self._widths)
             if J is not None:
                 return J
-        return self._whole(theta, local, columns)
-
-    def _whole(self, theta: np.ndarray, local: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Columns of the Jacobian [w, m, c], by tangents of their own, to learn from."""
         J = self._along(theta, local, columns, np.eye(len(columns)))
-        self.reader.touch.learn(columns, J, self._widths)
+        touch.learn(columns, J, self._widths)
         return J
 
     @property
