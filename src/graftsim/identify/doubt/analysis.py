@@ -102,12 +102,13 @@ def doubt(
         if any(n.needs_motion for n in (*numbers, *memory.values())):
             motion = motion_of(problem, program, theta, local)
         listed = nuisances(problem, numbers, motion)
+        tried = [k for k, n in enumerate(listed) if 0 < n.size < np.inf]
+        numbers, listed = [numbers[k] for k in tried], [listed[k] for k in tried]
         columns = Columns(problem, program, windows, numbers, [n.size for n in listed])
         K = columns.slopes(theta, local)
     except GraftsimError:
         return None
-    size = np.array([n.size for n in listed])
-    use = np.isfinite(K).all((0, 1)) & (K != 0).any((0, 1)) & (size > 0) & np.isfinite(size)
+    use = np.isfinite(K).all((0, 1)) & (K != 0).any((0, 1))
     if not use.any():
         return None
     kept = tuple(n for n, u in zip(listed, use, strict=True) if u)
