@@ -175,12 +175,12 @@ def sentences(found: Discovery) -> list[str]:
         formula = f"As a formula, in {f.summary.output_units[0]}: {terms}."
         if f.sureness == Sureness.LIKELY:
             lead = f"Likely, not certain: {lead}. "
-            said.append(lead + words.likely([p[:3] for p in f.parts], f.inputs) + f" {formula}")
+            said.append(lead + words.likely(f.parts, f.inputs) + f" {formula}")
             continue
         larger = times(f.cost_without, f.cost)
         said.append(f"{lead}: without it the held-out error is {larger} times larger. {formula}")
         if f.sureness == Sureness.THESE_RUNS:
-            said.append(words.these_runs(f.target, [p[:3] for p in f.parts]))
+            said.append(words.these_runs(f.target, f.parts))
     said.append(
         f"The held-out error falls {times(c['physics'], c['network'])} times with the networks, "
         f"{times(c['physics'], c['formula'])} times with the formulas; what is left is "
