@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.doubt.columns import Columns
 from graftsim.identify.doubt.motion import motion_of
-from graftsim.identify.doubt.standard import candidates, nuisances
+from graftsim.identify.doubt.standard import Number, candidates, nuisances
 from graftsim.identify.experiment.motions import SAFE, Motions
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import WindowData
-from graftsim.identify.runs.residual_program import compile_windows
+from graftsim.identify.runs.residual_program import ResidualProgram, compile_windows
 from graftsim.optim.arrowhead import inverse
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import row_name
@@ -83,6 +83,7 @@ class Planner:
         self.compiled = compile_windows(self.problem, self.problem.train_windows())
         # Numbers that are not free and may be wrong: those that the search allows for, of all.
         self.columns: Columns | None = None
+        self.numbers: list[Number] = []
         self.sizes = np.zeros(0)
 
     def doubted(self, motions: Motions, x: np.ndarray, prior: np.ndarray, most: int = MOST) -> None:
@@ -97,21 +98,32 @@ class Planner:
         local = np.zeros((self.windows, self.problem.nlocal))
         theta = self.problem.parameters.start
         listed = nuisances(self.problem, numbers, motion_of(self.problem, program, theta, local))
-        sizes = np.array([n.size for n in listed])
-        windows = self.problem.train_windows()
-        self.columns, self.sizes = Columns(self.problem, program, windows, numbers, sizes), sizes
-        known = (sizes > 0) & np.isfinite(sizes)
-        S = self._whole(data, 1)[0]
-        p = len(prior)
-        known &= np.isfinite(S[p:]).all(1) & (np.diag(S)[p:] > 0)
+        every = np.array([n.size for n in listed])
+        self._with(program, numbers, every, (every > 0) & np.isfinite(every))
+        if self.columns is None:
+            return
+        S, p = self._whole(data, 1)[0], len(prior)
+        # Those without effect say nothing.
+        known = np.isfinite(S[p:]).all(1) & (np.diag(S)[p:] > 0)
         if most:
             inside = np.linalg.pinv(S[:p, :p] + prior, hermitian=True)
-            moves = np.abs(inside @ S[:p, p:] * sizes) / np.sqrt(np.diag(inside))[:, None]
+            moves = np.abs(inside @ S[:p, p:] * self.sizes) / np.sqrt(np.diag(inside))[:, None]
             known[np.argsort(-np.where(known, moves.max(0), -1.0))[most:]] = False
-        chosen = np.flatnonzero(known)
-        self.sizes = sizes[chosen]
-        few = [numbers[j] for j in chosen]
-        self.columns = Columns(self.problem, program, windows, few, self.sizes)
+        self._with(program, self.numbers, self.sizes, known)
+
+    def _with(
+        self,
+        program: ResidualProgram,
+        numbers: Sequence[Number],
+        sizes: np.ndarray,
+        use: np.ndarray,
+    ) -> None:
+        """Allow for some of these numbers."""
+        self.numbers = [n for n, u in zip(numbers, use, strict=True) if u]
+        self.sizes, self.columns = sizes[use], None
+        if self.numbers:
+            windows = self.problem.train_windows()
+            self.columns = Columns(self.problem, program, windows, self.numbers, self.sizes)
 
     def information(self, motions: Motions, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """S [n, p, p] that recordings of motions x would give, and the shares of limits [n, nu].
