@@ -55,6 +55,19 @@ def read(folder: Path) -> gs.Recording:
     return gs.Recording(channels, name="triple")
 
 
+def free() -> dict[str, gs.Domain]:
+    """Friction, centres of mass, inertias; the last arm's centre is taken as known."""
+    chosen: dict[str, gs.Domain] = {
+        "joint.damping[*]": gs.Positive(),
+        "joint.friction[*]": gs.Positive(),
+    }
+    for arm in ARMS:
+        if arm != "arm3":
+            chosen[f"link.com[{arm}].z"] = gs.Bounds(-0.4, -0.01)
+        chosen[f"link.inertia[{arm}].xx,yy"] = gs.Bounds(1e-6, 0.05, shared=True)
+    return chosen
+
+
 def main() -> int:
     arguments = Figures.arguments(__doc__ or "").parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "multiarm_pendulum"
@@ -63,21 +76,13 @@ def main() -> int:
         return 2
     figures = Figures("Triple pendulum", seed=arguments.seed, json_path=arguments.json)
     authors = json.loads((folder / "authors_estimates.json").read_text())["triple"]
-    free: dict[str, gs.Domain] = {
-        "joint.damping[*]": gs.Positive(),
-        "joint.friction[*]": gs.Positive(),
-    }
-    for arm in ARMS:
-        if arm != "arm3":
-            free[f"link.com[{arm}].z"] = gs.Bounds(-0.4, -0.01)
-        free[f"link.inertia[{arm}].xx,yy"] = gs.Bounds(1e-6, 0.05, shared=True)
     recording = read(folder)
     results = {}
     for label, known in (("rods", False), ("authors", True)):
         problem = gs.Problem(
             simulator(authors, known=known),
             recording,
-            free,
+            free(),
             horizon=0.5,
             max_windows=4 if arguments.quick else 60,
         )

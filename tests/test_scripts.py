@@ -33,6 +33,7 @@ SCRIPTS = {
     "benchmarks/conformance.py": ("--rows", "G4"),
     "benchmarks/contact.py": ("--only", "chain"),
     "benchmarks/coverage.py": ("--quick",),
+    "benchmarks/halves.py": ("--quick", "--only", "simple"),
     "benchmarks/honesty.py": ("--quick",),
     "benchmarks/discovery.py": ("--cases", "1"),
     "benchmarks/faults.py": ("--quick",),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -22,6 +23,8 @@ from graftsim.errors import ProblemError
 from graftsim.graft import GRU, MLP, Blueprint, BoundGrafts, Feature, Graft, Library, Specification
 from graftsim.identify.discover.findings import Discovery, Finding
 from graftsim.identify.discover.formula import Formula, find_formula
+from graftsim.identify.discover.likely import Evidence, with_likely
+from graftsim.identify.discover.parts import differ, shares
 from graftsim.identify.discover.pretrain import taught
 from graftsim.identify.discover.score_test import Criteria, Screened, screen
 from graftsim.identify.fit.fit import fit, fit_from
@@ -29,6 +32,7 @@ from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Result
 from graftsim.identify.runs.holdout import Heldout, compare, typical
+from graftsim.identify.words import Sureness
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import Selector, quoted, split_components, with_row
@@ -87,9 +91,9 @@ def discover(
     _check_heldout(problem)
     criteria = criteria or Criteria()
     progress(f"screening {len(problem.parameters.groups)} pairs of variable and input")
-    found = screen(
-        problem, criteria, progress, lambda g: f"{with_row(targets[g.graft], g.row)} by {g.input}"
-    )
+    tell = partial(_tell, quest)
+    found = screen(problem, criteria, tell)
+    found, evidence = with_likely(problem, found, criteria, tell)
     costs = {
         "start": typical(found.held.cost(problem.parameters.start)),
         "physics": typical(found.cost_before),
@@ -113,10 +117,16 @@ def discover(
         formula = find_formula(problem, learned.groups, found)
     costs["network"] = typical(learned.cost)
     costs["formula"] = typical(found.held.cost(formula.theta))
-    findings = _findings(problem, found, formula, learned, targets)
+    findings = _findings(problem, found, formula, learned, (targets, evidence))
     return Discovery(
         findings, learned.result, costs, formula=problem.setup_at(formula.theta).simulator, **facts
     )
+
+
+def _tell(quest: _Quest, group: Group, text: str) -> None:
+    """A line on a group that was tried."""
+    target = with_row(quest.targets[group.graft], group.row)
+    quest.progress(f"{target} by {group.input}: {text}")
 
 
 def _check_network(network: Specification | None) -> None:
@@ -344,15 +354,22 @@ def _findings(
     found: Screened,
     formula: Formula,
     learned: _Learned,
-    targets: Mapping[str, str],
+    known: tuple[Mapping[str, str], Sequence[Evidence]],
 ) -> tuple[Finding, ...]:
-    p, out = problem.parameters, []
+    """known: the variable of each library graft, and what there is for effects that are likely."""
+    p, out, (targets, evidence) = problem.parameters, [], known
+    doubtful = {e.group: e.parts for e in evidence}
     summaries = {s.label: s for s in learned.result.grafts}
     cost = typical(found.held.cost(formula.theta))
     for (target, row), label in learned.labels.items():
         mine = [g for g in learned.groups if (targets[g.graft], g.row) == (target, row)]
         numbers = [i for i, g in enumerate(p.groups) if g in mine]
         theta = np.where(np.isin(p.group, numbers), 0.0, formula.theta)
+        used = [i for i in np.flatnonzero(np.isin(p.group, numbers)) if formula.theta[i]]
+        parts = shares(problem, formula.theta, used)
+        sureness = Sureness.FOUND if not differ(parts) else Sureness.THESE_RUNS
+        if doubtful.keys() >= set(mine):
+            sureness, parts = Sureness.LIKELY, doubtful[mine[0]]
         out.append(
             Finding(
                 target=with_row(target, row),
@@ -362,6 +379,8 @@ def _findings(
                 formula=tuple(t for t in formula.terms if t.group in mine),
                 cost_without=typical(found.held.cost(theta)),
                 cost=cost,
+                sureness=sureness,
+                parts=parts,
             )
         )
     return tuple(sorted(out, key=lambda f: -f.cost_without))
