@@ -2,8 +2,8 @@
 
 Ten runs from rest under random torques, 200 steps of 2 ms for training; MuJoCo's fluid is the
 truth. (a) The paper's layout: a network of 1637 weights on the generalised passive force, of all
-positions and velocities. (b) An LSTM of 1900 weights. (c) Vacuum. (d) A network on the force on each
-link at its centre of mass, of its velocity there, that can only take energy away. (e) `discover`,
+positions and velocities. (b) An LSTM of 1900 weights. (c) Vacuum. (d) A network of the velocity of
+a link at its centre of mass, on its force there, that only takes energy away. (e) `discover`,
 which looks for one law of all links. Judged are the runs continued to step 900, and new ones.
 """
 

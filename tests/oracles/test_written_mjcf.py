@@ -8,7 +8,7 @@ import graftsim as gs
 import zoo
 from graftsim.dynamics import mass_matrix
 from graftsim.identify.inverse.consistent import Prior, consistent
-from graftsim.identify.inverse.regressor import body_of, ten_numbers
+from graftsim.identify.inverse.forces.regressor import body_of, ten_numbers
 from graftsim.io.robot import poses
 
 TOPOLOGIES = zoo.topologies()

@@ -59,15 +59,7 @@ def acceleration(
     motion = joint_motion(m, q, qd)
     placed = contact is not None or m.model.loop.names or m.model.through_space
     X_0 = world_transforms(m.tree, motion) if placed else None
-
-    # World poses are computed only when recorded: a tree without contact does not use them.
-    def poses() -> dict[str, Array]:
-        X = world_transforms(m.tree, motion) if X_0 is None else X_0
-        return {"link.position": X.r, "link.rotation": transpose(X.E)}
-
-    scope.tap_lazily(poses)
-    v = scope.tap("link.velocity", link_velocity(m.tree, motion))
-    scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
+    v = _moving(m, motion, X_0, scope)
     model, actuator = m.model, m.model.actuator
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
@@ -103,6 +95,22 @@ def acceleration(
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
     pose = Pose(motion, X_0, v, q_dof, qd_dof)
     return _held(m, found, articulated, pose, scope) if model.closed else found
+
+
+def _moving(
+    m: Mechanism, motion: JointMotion, X_0: Transform | None, scope: Tapper
+) -> Float[Array, "nl 6"]:
+    """Velocities of the links; names them and the poses."""
+
+    # World poses are computed only when recorded: a tree without contact does not use them.
+    def poses() -> dict[str, Array]:
+        X = world_transforms(m.tree, motion) if X_0 is None else X_0
+        return {"link.position": X.r, "link.rotation": transpose(X.E)}
+
+    scope.tap_lazily(poses)
+    v = scope.tap("link.velocity", link_velocity(m.tree, motion))
+    scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
+    return v
 
 
 def _armature(
