@@ -76,7 +76,9 @@ def of_simple(quick: bool) -> gs.Problem:
 
 def of_tosses(quick: bool) -> gs.Problem:
     """Friction, stiffness and dissipation of the cube's contact, and the cameras' unit."""
-    given = tosses.read(DATA, "contactnets")[: 4 if quick else TOSSES].trimmed(SAMPLES)
+    given = tosses.read(DATA / tosses.SETS["contactnets"], "contactnets")[
+        : 4 if quick else TOSSES
+    ].trimmed(SAMPLES)
     free = {
         "pair.friction[*]": gs.Bounds(0.01, 1.0),
         "pair.stiffness[*]": gs.Bounds(1e2, 1e6),
