@@ -12,6 +12,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import judged
 import numpy as np
 
 import graftsim as gs
@@ -55,30 +56,38 @@ def read(folder: Path) -> gs.Recording:
     return gs.Recording(channels, name="triple")
 
 
+def free() -> dict[str, gs.Domain]:
+    """Friction, centres of mass, inertias; the last arm's centre is taken as known."""
+    chosen: dict[str, gs.Domain] = {
+        "joint.damping[*]": gs.Positive(),
+        "joint.friction[*]": gs.Positive(),
+    }
+    for arm in ARMS:
+        if arm != "arm3":
+            chosen[f"link.com[{arm}].z"] = gs.Bounds(-0.4, -0.01)
+        chosen[f"link.inertia[{arm}].xx,yy"] = gs.Bounds(1e-6, 0.05, shared=True)
+    return chosen
+
+
 def main() -> int:
-    arguments = Figures.arguments(__doc__ or "").parse_args()
+    arguments = judged.add_option(Figures.arguments(__doc__ or "")).parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "multiarm_pendulum"
     if not folder.is_dir():
         print(f"No recordings in {folder}: set GRAFTSIM_DATA to the data folder.", file=sys.stderr)
         return 2
     figures = Figures("Triple pendulum", seed=arguments.seed, json_path=arguments.json)
     authors = json.loads((folder / "authors_estimates.json").read_text())["triple"]
-    free: dict[str, gs.Domain] = {
-        "joint.damping[*]": gs.Positive(),
-        "joint.friction[*]": gs.Positive(),
-    }
-    for arm in ARMS:
-        if arm != "arm3":
-            free[f"link.com[{arm}].z"] = gs.Bounds(-0.4, -0.01)
-        free[f"link.inertia[{arm}].xx,yy"] = gs.Bounds(1e-6, 0.05, shared=True)
     recording = read(folder)
+    unseen = judged.folder(arguments, "multiarm_pendulum")
+    judged.say(figures, unseen)
     results = {}
     for label, known in (("rods", False), ("authors", True)):
         problem = gs.Problem(
             simulator(authors, known=known),
             recording,
-            free,
+            free(),
             horizon=0.5,
+            holdout=0.25 if unseen is None else read(unseen),
             max_windows=4 if arguments.quick else 60,
         )
         local = gs.LevenbergMarquardt(3 if arguments.quick else 50)

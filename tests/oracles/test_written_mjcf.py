@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from graftsim.identify.inverse.forces.regressor import body_of, ten_numbers
 from robot_census.oracles import mujoco_file, pinocchio_mjcf
 
 import graftsim as gs
 import zoo
 from graftsim.dynamics import mass_matrix
 from graftsim.identify.inverse.consistent import Prior, consistent
+from graftsim.identify.inverse.forces.regressor import body_of, ten_numbers
 from graftsim.io.robot import poses
 
 TOPOLOGIES = zoo.topologies()

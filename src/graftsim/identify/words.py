@@ -31,6 +31,14 @@ class Status(StrEnum):
 UNCERTAIN = (Status.WEAK, Status.NOT_IDENTIFIABLE, Status.FROM_PRIOR)
 
 
+class Sureness(StrEnum):
+    """How sure is an effect that a discovery names?"""
+
+    FOUND = "found"
+    LIKELY = "likely, not certain"
+    THESE_RUNS = "known on these runs only"
+
+
 class Misfit(StrEnum):
     """Do the residuals speak against the model?"""
 
@@ -296,4 +304,25 @@ def impossible_body(why: object, inertial: str, inertia: str) -> str:
     """Which parameters to free where a link's inertia is one that no body has."""
     return (
         f"{why} Free {inertial}, which stays possible, or tie components: '{inertia}.xx,yy' shared."
+    )
+
+
+def likely(parts: Sequence[tuple[str, float, float]], inputs: Sequence[str]) -> str:
+    """Of an effect on which parts of few data agree: name, size and deviation of each alone."""
+    count = "Both parts of the data" if len(parts) == 2 else f"All {len(parts)} parts of the data"
+    shown = ", ".join(f"{name} {value:.2g} ± {1.96 * std:.1g}" for name, value, std in parts)
+    return (
+        f"{count} have it, in shares of its size: {shown}; what is held out is too little to show "
+        f"it. A third recording, held out, with a wider range of {' and '.join(inputs)} would "
+        "decide."
+    )
+
+
+def these_runs(target: str, parts: Sequence[tuple[str, float, float]]) -> str:
+    """Of an effect on whose size recordings disagree: name, size and deviation of each alone."""
+    shown = ", ".join(f"{name} {value:.2g} ± {1.96 * std:.1g}" for name, value, std in parts)
+    return (
+        f"That is known on these runs only: recordings disagree about the size of the effect on "
+        f"{target} (in shares of the formula: {shown}). Expect it to carry over to no other run "
+        "before the cause of that is found."
     )

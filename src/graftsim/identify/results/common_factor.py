@@ -27,7 +27,7 @@ from graftsim.sensors.sensors import Sensors
 # A factor known to no better than this share is not known.
 UNKNOWN = 0.1
 # Sensors that read forces or torques.
-FORCES = ("joint.tau", "link.force")
+FORCES = ("joint.tau", "link.force", "link.com_force")
 # Held numbers of these anchor a factor, if anything does: what every robot has.
 ANCHORS = (
     "link.mass", "link.inertia", "joint.armature", "joint.damping", "joint.stiffness",

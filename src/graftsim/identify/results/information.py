@@ -132,7 +132,7 @@ def _sandwich(P: np.ndarray, r: np.ndarray, root: np.ndarray) -> np.ndarray:
 
 
 def _correlated(Q: np.ndarray, memories: Sequence[Memory]) -> np.ndarray:
-    """Diagonal of sum_w Q_w^T R Q_w with R the covariance of the residuals of each channel, as found.
+    """Diagonal of sum_w Q_w^T R Q_w, R the covariance of the residuals of each channel as found.
 
     R of a channel, rho^|t - u|, is two passes of a filter that forgets by rho a sample, one from
     either end.
