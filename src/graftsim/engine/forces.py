@@ -68,12 +68,10 @@ def acceleration(
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
 
+    pose = Pose(motion, X_0, v, q_dof, qd_dof)
+
     def drive() -> tuple[Stretched, Driven]:
-        pose = posed(m, motion, X_0)
-        arms = tendon_arms(model.tendon, q_dof, pose)
-        tendons = reach = tendon_forces(model.tendon, arms, qd_dof, scope=scope)
-        if pose is not None and actuator.sites:
-            reach = tendons.beside(site_arms(pose), qd_dof)
+        tendons, reach = _stretched(m, pose, scope)
         late = scope.tap("actuator.delayed", delayed(actuator, commands, u))
         act = state.act
         return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
@@ -87,7 +85,6 @@ def acceleration(
         external = tendons.tau - bias
         if model.closed:
             others = sum(resisting) + tendons.tau + driven.tau
-            pose = Pose(motion, X_0, v, q_dof, qd_dof)
             external = external + _loop_forces(m, pose, others, f_ext)
         load = Load(driven.tau, external)
         passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
@@ -102,8 +99,17 @@ def acceleration(
     armature = _armature(model.joint, state.qd, load, implicit)
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
-    pose = Pose(motion, X_0, v, q_dof, qd_dof)
     return _held(m, found, articulated, pose, scope) if model.closed else found
+
+
+def _stretched(m: Mechanism, pose: Pose, scope: Tapper) -> tuple[Stretched, Stretched]:
+    """The tendons, and with them the sites that actuators push."""
+    model, space = m.model, posed(m, pose.motion, pose.X_0)
+    arms = tendon_arms(model.tendon, pose.q_dof, space)
+    tendons = tendon_forces(model.tendon, arms, pose.qd, scope=scope)
+    if space is None or not model.actuator.sites:
+        return tendons, tendons
+    return tendons, tendons.beside(site_arms(space), pose.qd)
 
 
 def _loop_forces(
