@@ -92,6 +92,8 @@ class RigidContact(ImpulseLaw):
         impulse = _named(impulse, b, h, span, scope)
         felt = Felt(impulse, left) if scope is not OFF else ()
         impulse = pick(impulse)
+        if felt:
+            felt = felt._replace(loops=unit.held(impulse.reshape(-1)))
         late = impulse * pick((h - when.delay) / span)[:, None]
         A_n = problem.A[::3]
         moving = jnp.where(flies, pick(after[:, 0]), 0.0) + A_n @ late.reshape(-1)

@@ -31,10 +31,15 @@ class Free(NamedTuple):
 
 
 class Felt(NamedTuple):
-    """What contacts made of a step: impulses in their frames (N s), what was left open (m/s)."""
+    """What contacts made of a step: impulses in their frames (N s), what was left open (m/s).
+
+    loops: impulses of loops and couplings (N s, N m s) in it, () of a mechanism without or of a law
+    that does not say.
+    """
 
     impulse: Float[Array, "nc 3"]
     residual: Float[Array, " nc"]
+    loops: Float[Array, " m"] | tuple[()] = ()
 
 
 class Passage(NamedTuple):

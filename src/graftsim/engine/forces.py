@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -29,13 +29,17 @@ from graftsim.taps import OFF, Tapper
 
 
 class Acceleration(NamedTuple):
-    """Joint accelerations, what the actuators' memory follows, and what both come from."""
+    """Joint accelerations, what the actuators' memory follows, and what both come from.
+
+    held: forces of the loops, () without loops.
+    """
 
     qdd: Float[Array, " nv"]
     seen: Seen
     motion: JointMotion
     X_0: Transform | None
     articulated: Inertia
+    held: Any = ()
 
 
 def acceleration(
@@ -80,7 +84,12 @@ def acceleration(
         tendons, driven = drive()
         f_ext = _external(m, contact, motion, X_0, v, scope)
         bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
-        load = Load(driven.tau, tendons.tau - bias)
+        external = tendons.tau - bias
+        if model.closed:
+            others = sum(resisting) + tendons.tau + driven.tau
+            pose = Pose(motion, X_0, v, q_dof, qd_dof)
+            external = external + _loop_forces(m, pose, others, f_ext)
+        load = Load(driven.tau, external)
         passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
         tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)
     else:
@@ -111,6 +120,15 @@ def _moving(
     v = scope.tap("link.velocity", link_velocity(m.tree, motion))
     scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
     return v
+
+
+def _loop_forces(
+    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
+) -> Float[Array, " nv"]:
+    """Joint forces of the loops under forces without dry friction, which hangs on them."""
+    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
+    held = hold(m, pose, free, tree)
+    return held.force @ held.rows.J
 
 
 def _armature(
@@ -153,4 +171,4 @@ def _held(
         # What a network adds to accelerations it adds before loops are closed.
         scope.amend("joint.qdd", held.qdd)
         scope.amend("link.acceleration", link_acceleration(m, pose.motion, pose.v, held.qdd))
-    return found._replace(qdd=held.qdd, articulated=held.inertia)
+    return found._replace(qdd=held.qdd, articulated=held.inertia, held=held.force)

@@ -119,6 +119,8 @@ def _euler(
         assert found.X_0 is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
         qd, mean, impulse, h, span, felt = contact.velocities(m, free, state, h, cut, scope)
+        if felt and not isinstance(felt.loops, tuple):
+            felt = felt._replace(loops=felt.loops + h * found.held)
     act = next_act(m.model.actuator, found.seen, state.act, h)
     return Piece(
         State(q=move(m.tree, state.q, mean, span), qd=qd, act=act, impulse=impulse), h, felt

@@ -46,6 +46,7 @@ def in_pieces(
     """
     state, passed, felt = advance(state, h, cuts > 0, scope)
     if cuts == 0:
+        _hold(felt, h, scope)
         return state
     may_cut = np.arange(2 * cuts) < 2 * cuts - 1
 
@@ -66,11 +67,19 @@ def in_pieces(
         scope.amend("contact.force_n", felt.impulse[:, 0] / h)
         scope.amend("contact.force_t", felt.impulse[:, 1:] / h)
         scope.amend("contact.residual", felt.residual)
+    _hold(felt, h, scope)
     return state
+
+
+def _hold(felt: Felt | tuple[()], h: Float[Array, ""], scope: Tapper) -> None:
+    """Mean forces of loops, what answers the impulses of contact included."""
+    if felt and not isinstance(felt.loops, tuple):
+        scope.amend("loop.force", felt.loops / h)
 
 
 def _together(felt: Felt | tuple[()], more: Felt | tuple[()]) -> Felt | tuple[()]:
     if not felt or not more:
         return ()
     worst = jnp.where(felt.residual > more.residual, felt.residual, more.residual)
-    return Felt(felt.impulse + more.impulse, worst)
+    loops = () if isinstance(felt.loops, tuple) else felt.loops + more.loops
+    return Felt(felt.impulse + more.impulse, worst, loops)
