@@ -77,7 +77,9 @@ def simulator(robot: str) -> gs.Simulator:
 
 def read(path: Path, model: gs.Model) -> gs.Recording:
     """Positions and commanded positions of a run; its speeds are made from the positions."""
-    recording = gs.read_recording(path, robot=model, suspicious="note")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GraftsimWarning)
+        recording = gs.read_recording(path, robot=model)
     commands = [f"control[{name}]" for name in model.actuator.names]
     return recording.select(*(n for n in recording if n.startswith("joint.q[") or n in commands))
 
