@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from graftsim.identify.inverse.regressor import body_of, ten_numbers
 from robot_census.oracles import mujoco_file, pinocchio_mjcf
 
 import graftsim as gs
