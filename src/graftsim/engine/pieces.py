@@ -46,6 +46,8 @@ def in_pieces(
     """
     state, passed, felt = advance(state, h, cuts > 0, scope)
     if cuts == 0:
+        if felt and len(felt.motion):
+            scope.amend("joint.reaction", felt.motion / h)
         return state
     may_cut = np.arange(2 * cuts) < 2 * cuts - 1
 
@@ -66,6 +68,8 @@ def in_pieces(
         scope.amend("contact.force_n", felt.impulse[:, 0] / h)
         scope.amend("contact.force_t", felt.impulse[:, 1:] / h)
         scope.amend("contact.residual", felt.residual)
+        if len(felt.motion):
+            scope.amend("joint.reaction", felt.motion / h)
     return state
 
 
@@ -73,4 +77,5 @@ def _together(felt: Felt | tuple[()], more: Felt | tuple[()]) -> Felt | tuple[()
     if not felt or not more:
         return ()
     worst = jnp.where(felt.residual > more.residual, felt.residual, more.residual)
-    return Felt(felt.impulse + more.impulse, worst)
+    motion = felt.motion + more.motion if len(felt.motion) else ()
+    return Felt(felt.impulse + more.impulse, worst, felt.links + more.links, motion)

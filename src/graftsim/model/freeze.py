@@ -14,6 +14,7 @@ from graftsim.model import checks, pairs as touching
 from graftsim.model.joint_type import JointType
 from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Medium, Pairs, Tendons
 from graftsim.model.numbers import LOAD_DEPENDENT
+from graftsim.model.paths import check_paths
 from graftsim.model.tree import Tree
 from graftsim.selectors import Selector
 
@@ -156,6 +157,7 @@ class Frozen:
         """Actuators, each on a degree of freedom or a tendon."""
         items = self.declared.actuators
         targets = [self._target(name, item) for name, item in items.items()]
+        check_paths(self.tree, items, targets)
         fields = Actuators.__dataclass_fields__.items()
         leaves = [k for k, f in fields if not f.metadata.get("static") and k != "own"]
         own = {k: n for x in items.values() for k, n in x["drive"].numbers.items()}
