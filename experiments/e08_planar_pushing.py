@@ -46,8 +46,11 @@ HYBRIDS = {"pose": "hybrid a", "free": "hybrid b", "points": "hybrid c"}
 CHOSEN = "free"
 PARTS = ("pushes", "endpoints")
 # Of endpoints: how many fit, control step (s) with its two sub-steps.
-FITTED, STEP = 240, 0.01
-ENDPOINT_LEARNING = (60, 60)
+FITTED, STEP, SLOWEST = 200, 0.01, 0.02
+ENDPOINT_TUNING, ENDPOINT_LEARNING = (30,), (50, 50)
+# Times slower than whole pushes; how many pushes the limit surface is fitted to, at every so-many
+# samples: it needs no time.
+SLOW, EVERY = 5.0, 10
 
 
 def split(pushes: Pushes, seed: int) -> tuple[Pushes, Pushes]:
@@ -145,11 +148,39 @@ def others(
     judge(figures, "residual network", errors(path, test))
     every = 10 if quick else 2
     numbers = limit_surface.fit(shapes, train, every, 10 if quick else 60)
-    final = limit_surface.simulate(numbers, shapes, test, every)
-    whole = np.repeat(final[:, None], test.pose.shape[1], 1)
-    judge(figures, "limit surface", errors(whole, test))
+    judge(figures, "limit surface", errors(limit_surface.simulate(numbers, shapes, test, every), test))
     figures.note("limit surface: radius over the uniform one", numbers[0])
     figures.note("limit surface: friction of the tip", numbers[1])
+
+
+def endpoints(figures: Figures, shapes: dict[str, Shape], everything: Pushes, seed: int) -> None:
+    """Tuned and hybrid on pushes of which only start and end are known."""
+    order = np.random.default_rng(seed).permutation(len(everything))
+    everything = registered(everything, registration(everything[order[:FITTED]], shapes))
+    train, test = everything[np.sort(order[:FITTED])], everything[np.sort(order[FITTED:])]
+    figures.note("endpoints: pushes fitted", len(train))
+    figures.note("endpoints: pushes judged", len(test))
+    slow = replace(scene(), dt=np.float64(STEP))
+    plain = pushing_fit.start(slow, np.array([0.25, 0.0, 0.03, 0.25]))
+    judge(figures, "endpoints, start", errors(pushing_fit.final(plain, shapes, test), test))
+    tuned = pushing_fit.fit(plain, shapes, train, ENDPOINT_TUNING, "endpoints, tuned", SLOWEST)
+    before = errors(pushing_fit.final(tuned, shapes, test), test)
+    first = judge(figures, "endpoints, tuned", before)
+    hybrid = pushing_fit.start(grafted(slow, CHOSEN, seed, SLOW), tuned.friction[0])
+    hybrid = replace(hybrid, friction=tuned.friction)
+    label = f"endpoints, {HYBRIDS[CHOSEN]}"
+    hybrid = pushing_fit.fit(hybrid, shapes, train, ENDPOINT_LEARNING, label, SLOWEST)
+    after = errors(pushing_fit.final(hybrid, shapes, test), test)
+    second = judge(figures, label, after)
+    figures.at_most(f"{label}: position over the tuned model's", second[0] / first[0], 0.85)
+    figures.at_most(f"{label}: yaw over the tuned model's", second[1] / first[1], 0.85)
+    for surface in pushing_fit.SURFACES:
+        own = test.surface == surface
+        share = float(after.position[own].mean() / before.position[own].mean())
+        figures.note(f"{label}: position over the tuned model's, {surface}", share)
+    numbers = limit_surface.fit(shapes, train, EVERY, 40)
+    final = limit_surface.simulate(numbers, shapes, test, EVERY)
+    judge(figures, "endpoints, limit surface", errors(final, test))
 
 
 def main() -> int:
@@ -172,7 +203,12 @@ def main() -> int:
         train, test = split(train, arguments.seed)
     if arguments.quick:
         train, test = (x[np.arange(0, len(x), 4)] for x in (train, test))
-    whole_pushes(figures, shapes, train, test, arguments)
+    parts = PARTS if arguments.part == "all" else (arguments.part,)
+    if "pushes" in parts:
+        whole_pushes(figures, shapes, train, test, arguments)
+    if "endpoints" in parts and not arguments.quick and not arguments.judge:
+        folder = data / "mcube_push_endpoints"
+        endpoints(figures, shapes, read_endpoints(folder, STEP), arguments.seed)
     return 0 if figures.finish() else 1
 
 

@@ -87,10 +87,22 @@ def run(
     return np.asarray(path), {k: np.asarray(x) for k, x in recorded.items()}
 
 
+def final(
+    found: Candidate, shapes: dict[str, Shape], pushes: Pushes, chunk: int = 1024
+) -> np.ndarray:
+    """Final poses [n, 3] of many pushes, some at a time; all chunks have one length."""
+    ends = []
+    for first in range(0, len(pushes), chunk):
+        rows = np.minimum(np.arange(first, first + chunk), len(pushes) - 1)
+        path, _ = run(found, shapes, pushes[rows])
+        ends.append(path[np.arange(chunk), pushes.last[rows]])
+    return np.concatenate(ends)[: len(pushes)]
+
+
 def errors(path: np.ndarray, pushes: Pushes) -> Errors:
-    """By how much final poses are off."""
+    """By how much final poses are off; path [n, t, 3], or the final poses [n, 3]."""
     rows = np.arange(len(pushes)), pushes.last
-    off = path[rows] - pushes.pose[rows]
+    off = (path[rows] if path.ndim == 3 else path) - pushes.pose[rows]
     return Errors(np.linalg.norm(off[:, :2], axis=1), np.abs(off[:, 2]))
 
 
@@ -100,14 +112,17 @@ def fit(
     pushes: Pushes,
     rounds: tuple[int, ...],
     say: str,
+    slowest: float = LOWER[2],
 ) -> Candidate:
     """Least pseudo-Huber misses over the samples that are known, by rounds of Adam.
 
-    The rate begins anew in each round, so that a network leaves what it was stuck at.
+    The rate begins anew in each round, so that a network leaves what it was stuck at. slowest: the
+    least speed (m/s) of the curve of friction that steps can follow.
     """
     cost = objective(found.simulator, shapes, pushes)
     n = found.friction.size
-    low, high = (np.tile(x, len(SURFACES)) for x in (LOWER, UPPER))
+    floor = (*LOWER[:2], slowest, *LOWER[3:])
+    low, high = (np.tile(x, len(SURFACES)) for x in (floor, UPPER))
     none = np.full(len(found.weights), np.inf)
     unit = np.concatenate([np.tile(UNITS, len(SURFACES)), np.full(len(none), WEIGHT_UNIT)])
     began = time.perf_counter()

@@ -7,7 +7,7 @@ board, and has a moment too. `points` is one network for all support points.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -80,6 +80,9 @@ SCALES = {
 }
 
 
+SPEEDS = ("joint.qd[object.*]", TWIST.text, "contact.velocity_t[*]")
+
+
 def _graft(name: str, target: str, inputs: tuple, network: Specification, size: float) -> gs.Graft:
     scales = {x if isinstance(x, str) else x.text: 1.0 for x in inputs}
     scales = {k: SCALES[k] for k in scales}
@@ -127,6 +130,8 @@ def with_weights(simulator: gs.Simulator, weights: Array) -> gs.Simulator:
     return eqx.tree_at(lambda s: s.grafts, simulator, changed)
 
 
-def grafted(simulator: gs.Simulator, name: str, seed: int) -> gs.Simulator:
-    """With one of `GRAFTS`."""
-    return simulator.graft(gs.Blueprint(GRAFTS[name]), key=jax.random.key(seed))
+def grafted(simulator: gs.Simulator, name: str, seed: int, slow: float = 1.0) -> gs.Simulator:
+    """With one of `GRAFTS`; `slow`: how much slower the pushes are than those of 0.1 m/s."""
+    graft = GRAFTS[name]
+    scale = {k: x / slow if k in SPEEDS else x for k, x in graft.input_scale.items()}
+    return simulator.graft(gs.Blueprint(replace(graft, input_scale=scale)), key=jax.random.key(seed))
