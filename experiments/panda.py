@@ -18,9 +18,9 @@ import numpy as np
 from plain_regression import Plain
 
 import graftsim as gs
+from graftsim.identify.inverse.forces.term import Motion
+from graftsim.identify.inverse.forces.terms import Inertias
 from graftsim.identify.inverse.signals import parallel, samples
-from graftsim.identify.inverse.term import Motion
-from graftsim.identify.inverse.terms import Inertias
 from graftsim.identify.problem.measurements import held_out
 from graftsim.targets import Figures
 

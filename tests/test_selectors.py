@@ -155,7 +155,7 @@ def test_default_parameters_have_names_that_can_be_typed(chain):
     """What is free by default is read back, one row each, also with a component."""
     from graftsim.engine import Simulator
     from graftsim.identify.problem.parameters import Parameters, SimulatorAndSensors
-    from graftsim.identify.sensors.sensors import make_sensors
+    from graftsim.sensors.sensors import make_sensors
 
     free = setup.free_from((), None, chain)
     channels = [row_name("joint.q", name) for name in NASTY]

@@ -22,7 +22,7 @@ def simulator(job: Job) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scene.xml"
         path.write_text(job.scene.mjcf, encoding="utf-8")
-        return gs.Simulator(gs.load(path, dtype=job.dtype), DT)
+        return gs.Simulator(gs.load(path).astype(job.dtype), DT)
 
 
 def weights(job: Job) -> Any:

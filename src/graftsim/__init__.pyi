@@ -28,6 +28,7 @@ from .errors import (
     ModelError as ModelError,
     PrecisionError as PrecisionError,
     ProblemError as ProblemError,
+    SuspiciousLogWarning as SuspiciousLogWarning,
     VariableError as VariableError,
 )
 from .export import (
@@ -111,14 +112,23 @@ from .identify.fit.halves import (
 from .identify.inverse.cutoff import (
     Cutoff as Cutoff,
 )
+from .identify.inverse.forces.joint_terms import (
+    SpringTerm as SpringTerm,
+)
+from .identify.inverse.forces.term import (
+    ForceTerm as ForceTerm,
+)
+from .identify.inverse.forces.terms import (
+    FORCE_TERMS as FORCE_TERMS,
+)
+from .identify.inverse.forces.transmission import (
+    LinearTransmission as LinearTransmission,
+)
 from .identify.inverse.gains import (
     motor_gains as motor_gains,
 )
 from .identify.inverse.inverse_fit import (
     inverse_fit as inverse_fit,
-)
-from .identify.inverse.joint_terms import (
-    SpringTerm as SpringTerm,
 )
 from .identify.inverse.payload import (
     Payload as Payload,
@@ -126,15 +136,6 @@ from .identify.inverse.payload import (
 )
 from .identify.inverse.result import (
     InverseFit as InverseFit,
-)
-from .identify.inverse.term import (
-    ForceTerm as ForceTerm,
-)
-from .identify.inverse.terms import (
-    FORCE_TERMS as FORCE_TERMS,
-)
-from .identify.inverse.transmission import (
-    LinearTransmission as LinearTransmission,
 )
 from .identify.pool.pool import (
     Pool as Pool,
@@ -159,9 +160,6 @@ from .identify.posterior.variational_mixture import (
 from .identify.results.result import (
     Landscape as Landscape,
     Trace as Trace,
-)
-from .identify.sensors.sensor import (
-    Sensor as Sensor,
 )
 from .io.formats import (
     ROBOT_FORMATS as ROBOT_FORMATS,
@@ -225,6 +223,9 @@ from .recordings.signals import (
 )
 from .report import (
     write_report as write_report,
+)
+from .sensors.sensor import (
+    Sensor as Sensor,
 )
 
 __version__: str

@@ -46,6 +46,10 @@ class GraftsimWarning(UserWarning):
     """Something a user should know, that does not stop the work."""
 
 
+class SuspiciousLogWarning(GraftsimWarning):
+    """A log that can be read, but looks wrong. Its recording has it among its notes, too."""
+
+
 def suggest(name: str, known: Iterable[str], limit: int = 8) -> str:
     """Sentence for an error message: the nearest known names, or all of them when they are few."""
     known = list(known)

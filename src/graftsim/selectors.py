@@ -3,7 +3,7 @@
 Rows are shell patterns, several separated by commas. A name that holds one of `, = [ ] * ?` or
 begins with a quotation mark stands in quotes, `joint.damping["left, knee"]`, where it is taken as
 it is; in them a backslash stands before a quotation mark or a backslash. What is printed can be
-typed back.
+typed back. Where a row has several numbers, their names may follow: `link.com[*].x,z`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from graftsim.errors import VariableError, suggest
 
 QUOTES = ('"', "'")
 _NAME = re.compile(r"\w+\.\w+")
+_COMPONENTS = re.compile(r"(?P<selector>.*\])\.(?P<names>\w+(,\w+)*)", re.DOTALL)
 # Of these each has a meaning of its own somewhere in selectors, flags and run files.
 _SPECIAL = set(",=[]*?")
 
@@ -76,6 +77,12 @@ class Selector:
 
     def __str__(self) -> str:
         return self.name if self.pattern is None else f"{self.name}[{self.pattern}]"
+
+
+def split_components(text: str) -> tuple[str, tuple[str, ...] | None]:
+    """`link.com[*].x,z` as `link.com[*]` and the components (x, z) of each row; None means all."""
+    match = _COMPONENTS.fullmatch(text.strip())
+    return (match["selector"], tuple(match["names"].split(","))) if match else (text, None)
 
 
 def row_name(name: str, label: str) -> str:

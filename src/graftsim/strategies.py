@@ -18,9 +18,9 @@ CONTACT_LAWS = {
     "spring-damper": "graftsim.contact.compliant:SpringDamper",
 }
 LOSSES = {
-    "squared": "graftsim.identify.problem.loss:Squared",
-    "huber": "graftsim.identify.problem.loss:Huber",
-    "tukey": "graftsim.identify.problem.loss:Tukey",
+    "squared": "graftsim.optim.loss:Squared",
+    "huber": "graftsim.optim.loss:Huber",
+    "tukey": "graftsim.optim.loss:Tukey",
 }
 
 

@@ -57,6 +57,12 @@ CATALOGUE: dict[str, Variable] = {
     "link.position": Variable("link", "m", "position of the link's origin in the world", True),
     "link.rotation": Variable("link", "1", "rotation matrix, link to world", True),
     "link.velocity": Variable("link", "rad/s, m/s", "spatial velocity in link coordinates"),
+    "link.com_velocity": Variable(
+        "link", "rad/s, m/s", "spatial velocity at the centre of mass, in link coordinates", True
+    ),
+    "link.com_force": Variable(
+        "link", "N m, N", "further external force at the centre of mass, in it: of grafts alone"
+    ),
     "link.force": Variable("link", "N m, N", "external spatial force at the link's origin, in it"),
     "link.acceleration": Variable(
         "link",

@@ -9,6 +9,8 @@ import graftsim as gs
 from graftsim.cli import setup
 from graftsim.io.logs.write import write_csv
 
+pytestmark = pytest.mark.filterwarnings("ignore::graftsim.errors.SuspiciousLogWarning")
+
 ROBOT = """<mujoco model="rod"><worldbody><body name="rod">
 <joint name="j" axis="0 1 0" damping="0.1"/>
 <inertial pos="0 0 -0.3" mass="1" diaginertia="0.02 0.02 0.002"/></body></worldbody>
@@ -67,7 +69,7 @@ def test_motor_constant_is_found(cli, rod, tmp_path, log):
 
 def test_scale_and_offset_of_a_measured_effort(cli, rod, tmp_path):
     """Beside commands an effort is a sensor, whose scale and offset are free."""
-    log = gs.read_recording(rod / "commands.csv", suspicious="note")
+    log = gs.read_recording(rod / "commands.csv")
     command = log["control[m]"]
     effort = command.replace(name="joint.tau[j]", values=3 * CONSTANT * command.values + 0.4)
     torque = command.replace(values=CONSTANT * command.values)

@@ -96,6 +96,8 @@ def step(model, state, u, dt, add):
     named("link.position", g["p"])
     named("link.rotation", g["R"])
     v = named("link.velocity", g["v"])
+    com = np.asarray(model.link.com)
+    named("link.com_velocity", np.concatenate([v[:, :3], v[:, 3:] + np.cross(v[:, :3], com)], 1))
 
     # Passive forces.
     q_dof, rate = named("joint.q", g["from_neutral"]), named("joint.qd", qd)
@@ -169,7 +171,10 @@ def step(model, state, u, dt, add):
     )
     force = named("actuator.force", np.clip(force, -bottom, top))
     driven = named("joint.tau_actuator", moment.T @ force)
-    f_ext = named("link.force", around(model, v, g["R"]))
+    at_com = named("link.com_force", np.zeros((tree.nl, 6)))
+    about_origin = at_com[:, :3] + np.cross(com, at_com[:, 3:])
+    f_ext = around(model, v, g["R"]) + np.concatenate([about_origin, at_com[:, 3:]], 1)
+    f_ext = named("link.force", f_ext)
 
     # Newton-Euler with the velocities as they were named; forces on the links go down the tree.
     a_world = np.concatenate([np.zeros(3), -np.asarray(model.world.gravity)])

@@ -22,7 +22,7 @@ from graftsim.taps import OFF, Scope
 DT = 0.01
 INTEGRATORS = [SemiImplicitEuler(), ImplicitDamping(), RungeKutta4()]
 # Computed for those who look: the dynamics has no use for them.
-OFFERED = {"link.position", "link.rotation", "link.acceleration"}
+OFFERED = {"link.position", "link.rotation", "link.acceleration", "link.com_velocity"}
 
 
 def without_dead_code(closed):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import graftsim as gs
-from graftsim.identify.inverse.term import Columns
+from graftsim.identify.inverse.forces.term import Columns
 
 
 @dataclass(frozen=True)

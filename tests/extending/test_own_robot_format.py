@@ -15,7 +15,7 @@ class Chain(gs.RobotFormat):
     name = "Chain"
     root = "chain"
     suffix = ".chain"
-    options = ("dtype",)
+    options = ("armature",)
 
     def read(self, root, options):
         builder, parent, above = gs.Builder(root.text("name")), "world", 0.0
@@ -26,7 +26,7 @@ class Chain(gs.RobotFormat):
             builder.link(name, parent, origin=(0, 0, -above), axis=(0, 1, 0), mass=mass,
                          com=(0, 0, -length / 2), inertia=mass * length**2 / 12)  # fmt: skip
             parent, above = name, length
-        return builder.build(options.dtype)
+        return builder.build(armature=options.armature)
 
     def write(self, model):
         root = ET.Element("chain", name=model.name)
@@ -80,7 +80,7 @@ def test_what_it_cannot_say_is_refused_or_listed(path, tmp_path):
 
 def test_options_and_errors_name_it(path):
     """An option that it has not, a line with a wrong number, and its tag where it is not read."""
-    with pytest.raises(gs.FileError, match=r"base cannot be given for a file in Chain.*dtype"):
+    with pytest.raises(gs.FileError, match=r"base cannot be given for a file in Chain.*armature"):
         gs.load(path, base="free", formats=FORMATS)
     with pytest.raises(gs.FileError, match="<chain>, not <robot> or <mujoco>"):
         gs.load(path)

@@ -9,7 +9,7 @@ import pytest
 import graftsim as gs
 import zoo
 from graftsim.dynamics.kinematics import attachment
-from graftsim.identify.sensors.sensor import KINDS
+from graftsim.sensors.sensor import KINDS
 
 
 @dataclass(frozen=True)

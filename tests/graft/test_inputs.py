@@ -31,6 +31,10 @@ KINDS = {
     "actuator to link": ("actuator.command[*]", "link.position[*]"),
     "link to dof": ("link.force[HINGED]", "joint.tau[*]"),
     "link to link": ("link.force[*]", ("link.velocity[*]", "link.rotation[*]")),
+    "components": (
+        "link.com_force[*].fz,nx",
+        ("link.com_velocity[*].vy", "link.velocity[LINK].wz,wx"),
+    ),
     "coordinate to dof": ("state.q[HINGES]", "state.q[*]"),
     "named": ("joint.tau_limit[*]", ("joint.q[NAMED]", "link.velocity[LINK]")),
     "whole": ("joint.qdd[*]", ("state.q", "joint.tau")),
@@ -87,6 +91,10 @@ def expected(label):
         "actuator to link": lambda: [r["link.position"][:, link]],
         "link to dof": lambda: [r["joint.tau"][:, dofs]],
         "link to link": lambda: [r["link.velocity"], r["link.rotation"].reshape(T, -1, 9)],
+        "components": lambda: [
+            r["link.com_velocity"][..., 4:5],
+            np.repeat(r["link.velocity"][:, None, 3, [2, 0]], tree.nl, 1),
+        ],
         "named": lambda: [
             np.repeat(x.reshape(T, 1, -1), tree.nv, 1)
             for x in (r["joint.q"][:, [2, 9]], r["link.velocity"][:, 3])

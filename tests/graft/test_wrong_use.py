@@ -235,7 +235,7 @@ def test_scales_that_are_none():
         ("Odd needs the input 'joint.qd'.*Nearest: joint.qd", TAU, V, Odd("joint.qd")),
         (r"ZeroAtRest needs the input 'joint.qd\[\*\]'", TAU, "joint.qd", ZeroAtRest()),
         (r"Dissipative needs the input 'joint.qd\[\*\]'", TAU, Q, Dissipative()),
-        ("joint.tau... or link.force, not joint.qdd", "joint.qdd[*]", V, Dissipative()),
+        ("link.force or link.com_force, not joint.qdd", "joint.qdd[*]", V, Dissipative()),
         ("not joint.tau, joint.qdd", ("joint.tau[*]", "joint.qdd[*]"), V, Dissipative()),
         ("Dissipative of joint.tau_passive needs joint.qd", TAU, Q, Dissipative(Q)),
         ("needs joint.qd, not 'joint.qd.*@prev'", TAU, f"{V}@prev", Dissipative(f"{V}@prev")),

@@ -11,7 +11,7 @@ import zoo
 from graftsim import Builder, Channel, Recording, Simulator
 from graftsim.engine import ImplicitDamping
 from graftsim.identify.problem.parameters import SimulatorAndSensors
-from graftsim.identify.sensors.sensors import make_sensors
+from graftsim.sensors.sensors import make_sensors
 
 DT = 0.01
 # The tool frame of the cart, in its hand.

@@ -44,11 +44,11 @@ def test_options_reach_the_reader(tmp_path):
 
 
 def test_float32(tmp_path):
-    """The float type is passed on."""
+    """A model is cast after it is read."""
     import numpy as np
 
     for text in (URDF, MJCF):
-        assert load(put(tmp_path, text), dtype=np.float32).link.mass.dtype == np.float32
+        assert load(put(tmp_path, text)).astype(np.float32).link.mass.dtype == np.float32
 
 
 def test_missing_file(tmp_path):

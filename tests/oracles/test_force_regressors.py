@@ -6,7 +6,7 @@ import pytest
 from to_pinocchio import to_pinocchio
 
 import zoo
-from graftsim.identify.inverse.regressor import inertial_regressor
+from graftsim.identify.inverse.forces.regressor import inertial_regressor
 
 # Pinocchio's six are xx, xy, yy, xz, yz, zz.
 ORDER = [0, 1, 2, 3, 4, 6, 9, 5, 7, 8]

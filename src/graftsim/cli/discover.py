@@ -39,6 +39,7 @@ def run(options: DiscoverOptions, tables: Mapping[str, Any], args: Sequence[str]
             read.recordings,
             free,
             candidates=candidates,
+            shared=search.shared,
             network=MLP(*search.hidden, signs=True),
             criteria=replace(Criteria(), level=search.level),
             seed=search.seed,

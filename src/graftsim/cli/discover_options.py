@@ -19,6 +19,8 @@ TABLES = ("free", "candidates", "columns", "noise", "sensors", "start")
 class SearchOptions(ComparisonOptions, frozen=True, kw_only=True):
     """Options on the comparison with the data and the search."""
 
+    shared: Flag = False
+    """Look for one law that all rows of a candidate follow, not for one of each row."""
     level: Annotated[Share, shown("P")] = 0.001
     """Probability with which chance may look like an effect, over all pairs; default: 0.001."""
     hidden: Annotated[tuple[Count, ...], shown("N...")] = (8, 8)

@@ -15,12 +15,12 @@ from graftsim.cli.options import assignments, number
 from graftsim.cli.tables import significant, table_of, terminal
 from graftsim.errors import GraftsimError, ProblemError
 from graftsim.identify.inverse.cutoff import Cutoff
+from graftsim.identify.inverse.forces.joint_terms import SpringTerm
+from graftsim.identify.inverse.forces.term import ForceTerm
+from graftsim.identify.inverse.forces.terms import FORCE_TERMS
 from graftsim.identify.inverse.gains import GAINS_OF_FILE
 from graftsim.identify.inverse.inverse_fit import inverse_fit
-from graftsim.identify.inverse.joint_terms import SpringTerm
 from graftsim.identify.inverse.result import InverseFit
-from graftsim.identify.inverse.term import ForceTerm
-from graftsim.identify.inverse.terms import FORCE_TERMS
 from graftsim.io.write import write_mjcf
 from graftsim.viewer.files import write_atomically
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from graftsim.cli.groups import DataOptions
 from graftsim.cli.tables import print_recordings
-from graftsim.errors import GraftsimWarning, ProblemError
+from graftsim.errors import GraftsimWarning, ProblemError, SuspiciousLogWarning
 from graftsim.io.logs.read import read_recordings
 from graftsim.model.model import Model
 from graftsim.recordings.align import align_clocks
@@ -47,6 +47,8 @@ def read_logs(
         recordings = corrected(recordings, how.corrections)
     if columns:
         _check_whole(recordings)
+    if how.suspicious == "note":
+        caught = [w for w in caught if not issubclass(w.category, SuspiciousLogWarning)]
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     print_recordings(recordings, console, role)
@@ -70,7 +72,6 @@ def _read(
         missing=data.missing,
         duplicates=data.duplicates,
         sort=data.sort,
-        suspicious=how.suspicious,
         robot=model,
     )
 

@@ -15,10 +15,10 @@ from graftsim.contact import ContactLaw
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.domains import Bounds, Domain, Prior
 from graftsim.identify.problem.parameters import Parameters, SimulatorAndSensors, default_domain
-from graftsim.identify.sensors.sensors import make_sensors
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import outside, row_name, unquoted
+from graftsim.sensors.sensors import make_sensors
 from graftsim.strategies import CONTACT_LAWS, INTEGRATORS, find
 
 MAX_DT = 0.005

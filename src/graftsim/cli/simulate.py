@@ -16,12 +16,12 @@ from graftsim.engine import Simulator, Trajectory
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.windows import Cutting, cut
 from graftsim.identify.results.result import Replay
-from graftsim.identify.sensors.sensors import make_sensors
 from graftsim.io.logs.read import read_recording
 from graftsim.io.logs.write import write_csv
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import Selector, row_name
+from graftsim.sensors.sensors import make_sensors
 from graftsim.strategies import INTEGRATORS, find
 from graftsim.viewer.files import check_file
 from graftsim.viewer.libraries import require

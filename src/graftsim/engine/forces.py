@@ -24,6 +24,7 @@ from graftsim.model.model import Joints
 from graftsim.model.state import State
 from graftsim.spatial.rotation import transpose
 from graftsim.spatial.transform import Transform
+from graftsim.spatial.vectors import force_at, velocity_at
 from graftsim.taps import OFF, Tapper
 
 
@@ -66,6 +67,7 @@ def acceleration(
 
     scope.tap_lazily(poses)
     v = scope.tap("link.velocity", link_velocity(m.tree, motion))
+    scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
     model, actuator = m.model, m.model.actuator
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
@@ -123,10 +125,15 @@ def _external(
     v: Float[Array, "nl 6"],
     scope: Tapper,
 ) -> Float[Array, "nl 6"]:
-    """Forces of contact and of a medium on the links."""
+    """Forces of contact, of a medium and of grafts on the links."""
     f = None if contact is None or X_0 is None else contact.forces(m, X_0, v, scope)
     if m.model.medium.link:
         around = medium_forces(m, motion, X_0, v)
+        f = around if f is None else f + around
+    nothing = jnp.zeros_like(v)
+    at_com = scope.tap("link.com_force", nothing)
+    if at_com is not nothing:
+        around = force_at(at_com, m.model.link.com)
         f = around if f is None else f + around
     return scope.tap("link.force", jnp.zeros_like(v) if f is None else f)
 

@@ -34,13 +34,13 @@ from graftsim.errors import ProblemError
 from graftsim.export.servos import Servo
 from graftsim.identify.problem.parts import with_inputs
 from graftsim.identify.problem.windows import Cutting, cut
-from graftsim.identify.sensors.sensors import make_sensors
 from graftsim.model.catalogue import with_leaf
 from graftsim.model.model import Model
 from graftsim.recordings.filters import SavitzkyGolay
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.recordings.signals import differentiate, low_pass
 from graftsim.selectors import row_name
+from graftsim.sensors.sensors import make_sensors
 
 # A net sees the present sample and two before it.
 HISTORY = 3

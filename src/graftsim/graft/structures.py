@@ -127,14 +127,14 @@ class Dissipative(Structure):
     def check(self, setting: Setting) -> None:
         """The velocity must be what the target does work on."""
         names = [t.name for t in setting.targets]
-        if len(names) != 1 or not names[0].startswith(("joint.tau", "link.force")):
+        if len(names) != 1 or not names[0].startswith(("joint.tau", *_WORKS_ON)):
             raise VariableError(
-                f"Dissipative shapes one force, joint.tau... or link.force, not {setting.shown}."
+                f"Dissipative shapes one force, joint.tau..., {' or '.join(_WORKS_ON)}, not "
+                f"{setting.shown}."
             )
         if setting.mode == "scale":
             raise VariableError("Dissipative shapes what is added or put in, not mode 'scale'.")
-        on_link = names[0] == "link.force"
-        setting.paired(self.velocity, ("link.velocity",) if on_link else _RATES, "Dissipative")
+        setting.paired(self.velocity, _WORKS_ON.get(names[0], _RATES), "Dissipative")
 
     def keeps(self, inner: Structure) -> bool:
         """What is inside shapes L, but is no force."""
@@ -183,6 +183,8 @@ class Dissipative(Structure):
 # A new dissipative graft damps by the square of this, in units of force and velocity scale.
 START = 0.1
 _RATES = ("joint.qd", "state.qd")
+# Spatial forces, and the velocity that each does work on.
+_WORKS_ON = {"link.force": ("link.velocity",), "link.com_force": ("link.com_velocity",)}
 
 
 @dataclass(frozen=True)

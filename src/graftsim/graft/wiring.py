@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from graftsim.errors import VariableError, suggest
 from graftsim.model.catalogue import dofs_by_row, labels
 from graftsim.model.model import Model
-from graftsim.selectors import Selector, row_name
+from graftsim.selectors import Selector, row_name, split_components
 from graftsim.spatial.components import FORCE, MOTION, VECTOR
 from graftsim.spatial.rotation import cross, transpose
 from graftsim.spatial.transform import rotate
@@ -154,7 +154,8 @@ def _take(value: Array, places: Table) -> Float[Array, "R k"]:
 
 def target(shapes: Shapes, text: str) -> tuple[Target, Rows]:
     """A target and its rows. Raises VariableError: unknown, no row, or nothing reads it."""
-    chosen = Selector.parse(text)
+    selector, components = split_components(text)
+    chosen = Selector.parse(selector)
     _exists(shapes, chosen.name)
     if CATALOGUE[chosen.name].observe_only:
         raise VariableError(
@@ -163,9 +164,10 @@ def target(shapes: Shapes, text: str) -> tuple[Target, Rows]:
         )
     rows = _rows(shapes, chosen)
     width, shape = shapes.width(chosen.name), shapes.shape[chosen.name]
-    places = np.array(rows)[:, None] * width + np.arange(width)
-    names = _component_names(shapes, chosen.name)
-    units = _units(shapes, chosen.name, rows)
+    kept = _kept(shapes, chosen.name, components)
+    places = np.array(rows)[:, None] * width + np.array(kept)
+    names = [_component_names(shapes, chosen.name)[k] for k in kept]
+    units = [tuple(own[k] for k in kept) for own in _units(shapes, chosen.name, rows)]
     if chosen.pattern is None:
         every = shapes.labels(chosen.name)
         columns = tuple(f"{row_name(chosen.name, every[r])}{n}" for r in rows for n in names)
@@ -209,10 +211,16 @@ class Rows:
 def source(shapes: Shapes, text: str, rows: Rows) -> Source:
     """An input of a graft with the given rows. `[*]` follows them; other patterns are repeated."""
     previous = "@prev" in text
-    chosen = Selector.parse(text.replace("@prev", ""))
+    selector, components = split_components(text.replace("@prev", ""))
+    chosen = Selector.parse(selector)
     _exists(shapes, chosen.name)
     name, width = chosen.name, shapes.width(chosen.name)
-    every, names = shapes.labels(name), _component_names(shapes, name)
+    kept = _kept(shapes, name, components)
+    every, names = shapes.labels(name), [_component_names(shapes, name)[k] for k in kept]
+
+    def units_of(rows: Sequence[int]) -> tuple[str, ...]:
+        return tuple(own[k] for own in _units(shapes, name, rows) for k in kept)
+
     suffix = "@prev" if previous else ""
     if rows.kind and chosen.pattern == "*":
         index = [_follow(shapes, rows.kind, members, name, text) for members in rows.members]
@@ -224,13 +232,13 @@ def source(shapes: Shapes, text: str, rows: Rows) -> Source:
             )
         each = [""] if len(index[0]) == 1 else [f" {k + 1}" for k in range(len(index[0]))]
         columns = tuple(f"{name}[*]{e}{n}{suffix}" for e in each for n in names)
-        units = _common([sum(_units(shapes, name, i), ()) for i in index], text)
+        units = _common([units_of(i) for i in index], text)
     else:
         own = _rows(shapes, chosen)
         index = [own] * len(rows)
         columns = tuple(f"{row_name(name, every[r])}{n}{suffix}" for r in own for n in names)
-        units = sum(_units(shapes, name, own), ())
-    places = np.array(index)[..., None] * width + np.arange(width)
+        units = units_of(own)
+    places = np.array(index)[..., None] * width + np.array(kept)
     return Source(text, name, previous, _table(places.reshape(len(rows), -1)), columns, units)
 
 
@@ -280,8 +288,21 @@ def _component_names(shapes: Shapes, name: str) -> tuple[str, ...]:
     width = shapes.width(name)
     if width == 1:
         return ("",)
-    parts = {3: VECTOR, 6: FORCE if name == "link.force" else MOTION}.get(width, range(width))
+    parts = {3: VECTOR, 6: FORCE if name.endswith("force") else MOTION}.get(width, range(width))
     return tuple(f".{c}" for c in parts)
+
+
+def _kept(shapes: Shapes, name: str, wanted: Sequence[str] | None) -> list[int]:
+    """Which numbers of a row are meant, in the order asked for; None: all."""
+    known = [c.removeprefix(".") for c in _component_names(shapes, name)]
+    if wanted is None:
+        return list(range(len(known)))
+    if known == [""]:
+        raise VariableError(f"{name} has one number a row; leave out '.{','.join(wanted)}'.")
+    unknown = [c for c in wanted if c not in known]
+    if unknown:
+        raise VariableError(f"{name} has no component '{unknown[0]}'. {suggest(unknown[0], known)}")
+    return [known.index(c) for c in wanted]
 
 
 def _units(shapes: Shapes, name: str, rows: Sequence[int]) -> list[tuple[str, ...]]:

@@ -16,7 +16,6 @@ from graftsim.identify.posterior.variational_mixture import (
     fit_mixture,
 )
 from graftsim.identify.problem.domains import Bounds, Domain, Positive, Prior, Unbounded
-from graftsim.identify.problem.loss import Huber, Loss, Squared, Tukey
 from graftsim.identify.problem.parameters import Custom
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Result
@@ -25,6 +24,7 @@ from graftsim.optim.first_order import LBFGS, Adam
 from graftsim.optim.global_search import BasinHopping, GlobalSearch, RandomRestarts
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.local_solver import LocalSolver
+from graftsim.optim.loss import Huber, Loss, Squared, Tukey
 from graftsim.optim.population import CMAES, DifferentialEvolution
 from graftsim.optim.sparsity import SparseGroupLasso
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from graftsim.errors import FileError, suggest
 from graftsim.io.formats import ROBOT_FORMATS
@@ -43,7 +42,6 @@ def load(
     self_collision: bool | None = None,
     armature: Mapping[str, float] | None = None,
     without: Sequence[str] | None = None,
-    dtype: Any = None,
     formats: Sequence[RobotFormat] = ROBOT_FORMATS,
 ) -> Model:
     """Read a robot file, URDF (`<robot>`) or MJCF (`<mujoco>`).
@@ -62,14 +60,14 @@ def load(
         that a link without inertia about its axis, which any torque would turn infinitely fast, is
         one with a rotor.
     without: kinds of things ("tendons", "meshes", ...) to leave out where they cannot be read.
-    dtype: float type of the model; default: JAX's present one.
     formats: what is read; a user's own format is a `RobotFormat` put beside `ROBOT_FORMATS`.
 
-    What was skipped, assumed or repaired stands in `model.notes`.
+    What was skipped, assumed or repaired stands in `model.notes`. Numbers have JAX's present float
+    type; `model.astype` changes it.
 
     Raises FileError with file, line, element and remedy: no such file, empty, malformed, another
     kind of file, an option that does not apply to the format, and what the format or a `Model`
-    cannot represent; PrecisionError: float64 asked for while JAX has it switched off.
+    cannot represent.
     """
     path = resolved(path)
     names = " or ".join(f.name for f in formats)
@@ -81,7 +79,7 @@ def load(
     if root.tag == "robot" and is_xacro(root):
         root = expanded(path, package_dirs or ())
     options = ReadOptions(
-        base, repair_inertia, package_dirs, ground, self_collision, armature, without, dtype
+        base, repair_inertia, package_dirs, ground, self_collision, armature, without
     )
     unknown = [word for word in without or () if word not in WITHOUT]
     if unknown:

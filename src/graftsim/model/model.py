@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
+import jax
 from jaxtyping import Array, Float
 
 from graftsim.model.drive_type import DriveType
@@ -17,6 +18,7 @@ from graftsim.model.loops import Couplings, Loops
 from graftsim.model.shape_type import ShapeType
 from graftsim.model.starts import Key, Starts
 from graftsim.model.tree import Tree
+from graftsim.precision import resolve_dtype
 
 
 class Links(eqx.Module):
@@ -262,6 +264,14 @@ class Model(eqx.Module):
     def nu(self) -> int:
         """Number of controls."""
         return self.actuator.nu
+
+    def astype(self, dtype: Any) -> Model:
+        """The same robot with numbers of another float type. Raises PrecisionError: float64 asked
+        for while JAX has it switched off, or no float type.
+        """
+        wanted = resolve_dtype(dtype)
+        floats, rest = eqx.partition(self, eqx.is_inexact_array)
+        return eqx.combine(jax.tree.map(lambda x: x.astype(wanted), floats), rest)
 
     @property
     def guided(self) -> tuple[int, ...]:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from graftsim.identify.problem.whiteness import LackOfFit
 from graftsim.identify.results.result import Profile, Result, Trace, WeakDirection
+from graftsim.identify.results.whiteness import LackOfFit
 from graftsim.report import advice, figures
 from graftsim.report.errors import held_out
 from graftsim.report.figures import ACCENT, LINE, MUTED, WARM, new_figure, plain, to_svg

@@ -19,7 +19,7 @@ from graftsim.report import learned, scores
 from graftsim.report.numbers import NONE, decimal, percent, places_for, rounded, unit
 from graftsim.report.section import Section, Subject
 from graftsim.report.words import Headline, headline
-from graftsim.selectors import Selector
+from graftsim.selectors import with_row
 
 STAGES = {
     "start": "as the robot file says",
@@ -86,15 +86,16 @@ def formula_along(found: Discovery, finding: Finding, curve: Curve) -> np.ndarra
     """The closed formula of a finding at the points of a curve [n], other inputs held as there."""
     grafts = found.formula.grafts if found.formula is not None else None
     assert isinstance(grafts, BoundGrafts)
-    target = Selector.parse(finding.target)
-    variable, row = target.name, target.label
     at = dict(zip(finding.summary.columns, curve.held, strict=True))
     total = np.zeros(len(curve.x))
     for graft in grafts.grafts:
         w = graft.wiring
-        if found.targets.get(w.label) != variable or row not in w.row_labels:
+        target = found.targets.get(w.label, "")
+        rows = ("",) if w.shared else w.row_labels
+        own = [r for r, row in enumerate(rows) if with_row(target, row) == finding.target]
+        if not own:
             continue
-        r = w.row_labels.index(row)
+        r, row = own[0], rows[own[0]]
         x = np.zeros((len(curve.x), w.rows, len(w.columns)))
         for k, column in enumerate(w.columns):
             name = Group(w.label, row, column).input

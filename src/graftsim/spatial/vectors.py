@@ -23,6 +23,16 @@ def cross_force(v: Float[Array, "*b 6"], f: Float[Array, "*b 6"]) -> Float[Array
     return jnp.concatenate([cross(w, n) + cross(u, fl), cross(w, fl)], axis=-1)
 
 
+def velocity_at(v: Float[Array, "*b 6"], p: Float[Array, "*b 3"]) -> Float[Array, "*b 6"]:
+    """Velocity at the point p instead of the origin: (w, v + w x p)."""
+    return jnp.concatenate([v[..., :3], v[..., 3:] + cross(v[..., :3], p)], -1)
+
+
+def force_at(f: Float[Array, "*b 6"], p: Float[Array, "*b 3"]) -> Float[Array, "*b 6"]:
+    """Force about the origin of one given about the point p: (n + p x f, f)."""
+    return jnp.concatenate([f[..., :3] + cross(p, f[..., 3:]), f[..., 3:]], -1)
+
+
 def apply(I: Float[Array, "*b 6 6"], v: Float[Array, "*b 6"]) -> Float[Array, "*b 6"]:
     """I @ v over leading axes."""
     return jnp.einsum("...ij,...j->...i", I, v)

@@ -215,3 +215,66 @@ def test_score_test_is_calibrated():
     for level in (0.05, 0.1):
         assert np.mean(np.array(single) < level) < level + 0.02
         assert np.mean(np.array(least) < level) < level + 0.03
+
+
+def test_one_law_of_several_rows_is_found():
+    """Two rods in a liquid of which the model knows nothing: quadratic drag in the turning and
+    across the rods, as the engine's medium has it, in one law for both; inputs are features.
+    """
+
+    def swimmer(**medium):
+        b, parent = gs.Builder("swimmer", gravity=(0, 0, 0), **medium), "world"
+        for k in range(2):
+            b.link(f"rod{k}", parent, joint_name=f"j{k}", axis=(0, 0, 1), origin=(0, 0.1 * k, 0),
+                   mass=0.01, com=(0, 0.05, 0),
+                   inertia=(8.6667e-6, 3.3667e-7, 8.3367e-6))  # fmt: skip
+            if medium:
+                b.surround(f"rod{k}", (0, 0.05, 0), box=(0.002, 0.1, 0.02))
+            parent = f"rod{k}"
+        return gs.Simulator(b.build(), 2e-3)
+
+    truth, logs = swimmer(density=1000.0), []
+    for k, rates in enumerate(([9.0, -4.0], [-6.0, 11.0], [8.0, 8.0], [-3.0, -10.0])):
+        run = truth.rollout(truth.initial_state(qd=jnp.array(rates)), steps=150)
+        columns = {f"joint.q[j{i}]": np.asarray(run.q[:, i]) for i in range(2)}
+        columns |= {f"joint.qd[j{i}]": np.asarray(run.qd[:, i]) for i in range(2)}
+        logs.append(gs.recording_from_arrays(columns, name=f"run {k}", time=2e-3))
+
+    def sampled(log, t):
+        channels = ([log[f"joint.{k}[j{i}]"] for i in range(2)] for k in ("q", "qd"))
+        return tuple(
+            np.array([np.interp(t, c.time, c.values[:, 0]) for c in own]) for own in channels
+        )
+
+    turning = gs.Feature(lambda v: v[2], "link.com_velocity[*]", "turning")
+    found = gs.discover(
+        swimmer(),
+        logs[:3],
+        candidates={
+            "link.com_force[*].nz": (turning,),
+            "link.com_force[*].fx": ("link.com_velocity[*].vx", "link.com_velocity[*].vy"),
+        },
+        shared=True,
+        network=gs.MLP(2),
+        holdout=logs[3],
+        horizon=0.06,
+        initial=sampled,
+        fit_initial=False,
+        noise=dict.fromkeys(logs[0].names, 1e-4),
+    )
+    laws = {f.target: {t.kind: t.value for t in f.formula} for f in found.findings}
+    assert set(laws) == {"link.com_force[*].nz", "link.com_force[*].fx"}
+    assert np.isclose(laws["link.com_force[*].fx"]["quadratic"], -1.0, rtol=0.02)
+    assert np.isclose(laws["link.com_force[*].nz"]["quadratic"], -3.125e-5, rtol=0.02)
+    assert all(
+        f.inputs[0].startswith(("turning", "link.com_velocity[*].vx")) for f in found.findings
+    )
+
+
+def test_candidates_are_single_numbers():
+    """A wrench is six of them, and the message names one."""
+    with pytest.raises(gs.ProblemError, match=r"one number a row.*such as link\.force\[\*\]\.nx"):
+        gs.discover(
+            simulator(), recordings((0, 0)), holdout=0.5, horizon=0.3,
+            candidates={"link.force[*]": ("link.velocity[*].wx",)},
+        )  # fmt: skip

@@ -11,7 +11,7 @@ from graftsim.identify.inverse.consistent import (
     pseudo_inertia,
     ten_of,
 )
-from graftsim.identify.inverse.regressor import body_of, ten_numbers
+from graftsim.identify.inverse.forces.regressor import body_of, ten_numbers
 
 
 def body(seed: int) -> np.ndarray:

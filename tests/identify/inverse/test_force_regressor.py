@@ -9,15 +9,15 @@ import zoo
 from graftsim.dynamics.passive import passive_forces
 from graftsim.dynamics.rnea import inverse_dynamics
 from graftsim.identify.inverse.base import base_parameters, random_motion
-from graftsim.identify.inverse.regressor import (
+from graftsim.identify.inverse.forces.regressor import (
     body_of,
     inertial_regressor,
     moments_of,
     ten_numbers,
     with_moments,
 )
-from graftsim.identify.inverse.term import Motion
-from graftsim.identify.inverse.terms import regressor
+from graftsim.identify.inverse.forces.term import Motion
+from graftsim.identify.inverse.forces.terms import regressor
 from graftsim.model.catalogue import with_leaf
 
 ROWS = 5

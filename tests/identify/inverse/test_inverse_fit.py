@@ -9,7 +9,7 @@ from arms import OFFSETS, arm, recording
 
 import graftsim as gs
 from graftsim.identify.inverse.cutoff import choose_filter
-from graftsim.identify.inverse.regressor import moments_of
+from graftsim.identify.inverse.forces.regressor import moments_of
 from graftsim.identify.words import Misfit, Status
 from graftsim.io.write import write_mjcf
 

@@ -8,7 +8,6 @@ import pytest
 
 import zoo
 from graftsim import Channel, Positive, Problem, Recording, Unbounded
-from graftsim.identify.problem.loss import Huber, Squared, Tukey
 from graftsim.identify.problem.residuals import (
     as_data,
     mismatches,
@@ -19,6 +18,7 @@ from graftsim.identify.problem.residuals import (
 from graftsim.identify.problem.windows import Cutting, cut
 from graftsim.identify.runs import derivatives
 from graftsim.identify.runs.residual_program import ResidualProgram
+from graftsim.optim.loss import Huber, Squared, Tukey
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 import zoo
 from graftsim import Builder, Channel, ProblemError, Recording
 from graftsim.identify.problem.windows import Cutting, control_channels, cut, unmeasured
-from graftsim.identify.sensors.sensors import make_sensors
+from graftsim.sensors.sensors import make_sensors
 
 PENDULUM = zoo.pendulum()
 

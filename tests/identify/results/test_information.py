@@ -6,8 +6,15 @@ import pytest
 
 import graftsim as gs
 from graftsim.engine import ImplicitDamping
-from graftsim.identify.results.information import information, interval, weak_directions
+from graftsim.identify.problem.layout import Layout
+from graftsim.identify.results.information import (
+    _correlated,
+    information,
+    interval,
+    weak_directions,
+)
 from graftsim.identify.results.linearisation import Linearisation
+from graftsim.identify.results.whiteness import Memory
 from graftsim.optim.bounded import Bounded
 
 
@@ -156,3 +163,18 @@ def test_missing_effect_and_bound_are_reported(arm_recording):
     assert result.lack.verdict == "clear"
     assert "joint.damping[hinge] ended on its bound, 0.06 N m s/rad" in said
     assert result.settings["residual over noise"] > 3
+
+
+def test_variances_under_noise_with_memory():
+    """Of two channels, the second of two columns: as with the whole matrix rho^|t - u|."""
+    rng = np.random.default_rng(0)
+    Q = rng.normal(size=(3, 30, 4))
+    memories = Memory(Layout("a", 0, 10, 1), 0.5, 0.0), Memory(Layout("b", 10, 10, 2), 1.7, 0.8)
+    expected = np.zeros(4)
+    apart = np.abs(np.subtract.outer(np.arange(10), np.arange(10)))
+    for memory, part in zip(
+        memories, (Q[:, :10, None], Q[:, 10:].reshape(3, 10, 2, 4)), strict=True
+    ):
+        R = memory.variance * memory.rho**apart
+        expected += np.einsum("wtcp,tu,wucp->p", part, R, part)
+    assert np.allclose(_correlated(Q, memories), expected, rtol=1e-12)

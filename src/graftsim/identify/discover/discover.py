@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +19,7 @@ import numpy as np
 from graftsim.blas import one_blas_thread
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError
-from graftsim.graft import GRU, MLP, Blueprint, Graft, Library, Specification
+from graftsim.graft import GRU, MLP, Blueprint, BoundGrafts, Feature, Graft, Library, Specification
 from graftsim.identify.discover.findings import Discovery, Finding
 from graftsim.identify.discover.formula import Formula, find_formula
 from graftsim.identify.discover.pretrain import taught
@@ -31,7 +31,7 @@ from graftsim.identify.results.result import Result
 from graftsim.identify.runs.holdout import Heldout, compare, typical
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.recordings.recording import Recording
-from graftsim.selectors import quoted, row_name
+from graftsim.selectors import Selector, quoted, split_components, with_row
 
 SPEED = Library("linear", "quadratic", "cubic", "coulomb", "stribeck")
 ANGLE = Library("linear", "sine", "cosine", "cubic")
@@ -56,7 +56,8 @@ def discover(
     recordings: Recording | Sequence[Recording],
     free: Any = (),
     *,
-    candidates: Mapping[str, Sequence[str]] | None = None,
+    candidates: Mapping[str, Sequence[str | Feature]] | None = None,
+    shared: bool = False,
     network: Specification | None = None,
     criteria: Criteria | None = None,
     seed: int = 0,
@@ -66,23 +67,28 @@ def discover(
     """Find what a simulator lacks to explain recordings.
 
     free: physical parameters that are fitted all along, as in `Problem`. candidates: for variables
-    (`joint.tau_passive[*]`) the inputs to try; by default each joint force with all joint
-    positions and velocities, and each actuator's torque with itself. network: what is grafted
-    where something is missing. options: as for `Problem`. progress: called with a line of text.
+    (`joint.tau_passive[*]`, `link.force[*].fx`) the inputs to try, names or `Feature`s of one
+    number; by default each joint force with all joint positions and velocities, and each
+    actuator's torque with itself. shared: whether all rows of a candidate follow one law, as the
+    links of a swimmer do; else each has its own. network: what is grafted where something is
+    missing. options: as for `Problem`. progress: called with a line of text.
 
     Raises ProblemError: nothing or too little is held out, no candidate is left, a network with
     memory.
     """
     _check_network(network)
-    blueprint, targets = _library(simulator, candidates, free)
+    blueprint, targets = _library(simulator, candidates, free, shared)
     options = {"growth": (0.2, 1.0)} | options
-    quest = _Quest(simulator, recordings, free, options, targets, network, seed, progress)
+    given = [x for inputs in (candidates or {}).values() for x in inputs]
+    features = {x.text: x for x in given if isinstance(x, Feature)}
+    quest = _Quest(simulator, recordings, free, options, targets, network, seed, progress, features)
     problem = quest.posed(blueprint, tuple(targets))
+    _check_single(problem.simulator)
     _check_heldout(problem)
     criteria = criteria or Criteria()
     progress(f"screening {len(problem.parameters.groups)} pairs of variable and input")
     found = screen(
-        problem, criteria, progress, lambda g: f"{targets[g.graft]}[{g.row}] by {g.input}"
+        problem, criteria, progress, lambda g: f"{with_row(targets[g.graft], g.row)} by {g.input}"
     )
     costs = {
         "start": typical(found.held.cost(problem.parameters.start)),
@@ -121,6 +127,19 @@ def _check_network(network: Specification | None) -> None:
         )
 
 
+def _check_single(simulator: Simulator) -> None:
+    """ProblemError: rows of several numbers, of which each wants a formula of its own."""
+    assert isinstance(simulator.grafts, BoundGrafts)
+    for graft in simulator.grafts.grafts:
+        for target in graft.wiring.targets:
+            if len(target.columns) > 1 and isinstance(graft.wiring.specification, Library):
+                one = target.columns[0]
+                raise ProblemError(
+                    f"A candidate is one number a row, and {target.name} has "
+                    f"{len(target.columns)}: name one, such as {one}."
+                )
+
+
 def _check_heldout(problem: Problem) -> None:
     """ProblemError: too little is held out to judge by."""
     if not problem.heldout:
@@ -145,6 +164,7 @@ class _Quest:
     network: Specification | None
     seed: int
     progress: Callable[[str], None]
+    features: Mapping[str, Feature]
 
     def posed(self, blueprint: Blueprint, trained: Sequence[str]) -> Problem:
         """The problem with grafts of which those named are trained.
@@ -154,6 +174,14 @@ class _Quest:
         grafted = self.simulator.graft(blueprint, key=jax.random.key(self.seed))
         options = {**self.options, "trained": tuple(trained)}
         return Problem(grafted, self.recordings, self.free, **options)
+
+    def entry(self, group: Group) -> str | Feature:
+        """The input of a group, its row named."""
+        feature = self.features.get(group.column)
+        if feature is None:
+            return group.input
+        of = (feature.of,) if isinstance(feature.of, str) else feature.of
+        return replace(feature, of=tuple(with_row(text, group.row) for text in of))
 
     def physics_alone(self) -> Result:
         """The fit of the free parameters, or the start judged if there is none."""
@@ -173,7 +201,10 @@ class _Quest:
 
 
 def _library(
-    simulator: Simulator, candidates: Mapping[str, Sequence[str]] | None, free: Any
+    simulator: Simulator,
+    candidates: Mapping[str, Sequence[str | Feature]] | None,
+    free: Any,
+    shared: bool,
 ) -> tuple[Blueprint, dict[str, str]]:
     """Library grafts of the candidates, and the variable that each label stands for.
 
@@ -185,12 +216,12 @@ def _library(
 
     known = {PARAMETER_TERMS.get(text.split("[")[0]) for text in free or ()}
 
-    def add(target: str, inputs: tuple[str, ...], library: Library) -> None:
-        place = inputs[0].split("[")[0].removesuffix("@prev").split(".")[1]
+    def add(target: str, inputs: tuple[str | Feature, ...], library: Library) -> None:
+        place = "" if isinstance(inputs[0], Feature) else _quantity(inputs[0]).split(".")[1]
         terms = [t for t in library.terms if (place, t) not in known or "tau_passive" not in target]
         library = Library(*terms)
         label = _unused(f"library {len(grafts) + 1}", taken)
-        grafts.append(Graft(target, inputs, network=library, shared=False, name=label))
+        grafts.append(Graft(target, inputs, network=library, shared=shared, name=label))
 
     if candidates is None:
         single = [
@@ -209,12 +240,25 @@ def _library(
         position = ANGLE if set(tree.dof_units) == {"rad"} else POSITION
         for target, inputs in candidates.items():
             for text in inputs:
-                kind = text.split("[")[0].removesuffix("@prev")
-                add(target, (text,), position if kind in ("joint.q", "state.q") else SPEED)
+                place = not isinstance(text, Feature) and _quantity(text) in ("joint.q", "state.q")
+                add(target, (text,), position if place else SPEED)
     if not grafts:
         raise ProblemError("There is no candidate to try.")
-    names = {g.label: g.targets[0].split("[")[0] for g in grafts}
-    return Blueprint(*grafts), names
+    return Blueprint(*grafts), {
+        g.label: g.targets[0] if shared else _every_row(g.targets[0]) for g in grafts
+    }
+
+
+def _quantity(text: str) -> str:
+    """`joint.qd[*]@prev` as `joint.qd`."""
+    return text.split("[")[0].removesuffix("@prev")
+
+
+def _every_row(target: str) -> str:
+    """`link.force[arm].fx` as `link.force[*].fx`, in which a row can be put."""
+    selector, components = split_components(target)
+    every = f"{Selector.parse(selector).name}[*]"
+    return every if components is None else f"{every}.{','.join(components)}"
 
 
 class _Learned(NamedTuple):
@@ -242,7 +286,8 @@ def _networks(quest: _Quest, found: Screened, formula: Formula, criteria: Criter
         trial = _learn(quest, found, formula, rest)
         mean, error = compare(trial.cost, best.cost)
         if mean <= max(error, criteria.share):
-            quest.progress(f"{group.column} is not needed by {targets[group.graft]}[{group.row}]")
+            where = with_row(targets[group.graft], group.row)
+            quest.progress(f"{group.column} is not needed by {where}")
             groups, best = rest, trial
     return best
 
@@ -252,13 +297,13 @@ def _learn(quest: _Quest, found: Screened, formula: Formula, groups: Sequence[Gr
     inputs: dict[tuple[str, str], list[Group]] = {}
     for g in groups:
         inputs.setdefault((quest.targets[g.graft], g.row), []).append(g)
-    selectors = {key: f"{key[0]}[{key[1]}]" for key in inputs}
+    selectors = {key: with_row(*key) for key in inputs}
     labels = {key: quest.unused(text) for key, text in selectors.items()}
     blueprint = Blueprint(
         *(
             Graft(
                 selectors[key],
-                tuple(g.input for g in own),
+                tuple(quest.entry(g) for g in own),
                 network=quest.network_for(own, formula),
                 name=labels[key],
             )
@@ -310,7 +355,7 @@ def _findings(
         theta = np.where(np.isin(p.group, numbers), 0.0, formula.theta)
         out.append(
             Finding(
-                target=row_name(target, row),
+                target=with_row(target, row),
                 inputs=tuple(g.input for g in mine),
                 graft=label,
                 summary=summaries[label],

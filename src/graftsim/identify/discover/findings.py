@@ -12,7 +12,7 @@ from graftsim.identify.discover.formula import Term
 from graftsim.identify.discover.score_test import Step
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.results.result import QUANTILE, GraftSummary, Result, finite
-from graftsim.selectors import row_name
+from graftsim.selectors import with_row
 
 # A held-out error up to so many times the sensor noise leaves nothing to look for.
 COMPLETE = 2.0
@@ -72,7 +72,7 @@ class Discovery:
 
     def pair(self, group: Group) -> tuple[str, str]:
         """Variable and input of a group of the screening, each with its row."""
-        return row_name(self.targets[group.graft], group.row), group.input
+        return with_row(self.targets[group.graft], group.row), group.input
 
     def as_dict(self) -> dict[str, Any]:
         """Sentences and numbers for JSON; those of the fit and its networks are in `result`."""

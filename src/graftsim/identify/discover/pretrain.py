@@ -33,14 +33,14 @@ Teacher = Callable[[np.ndarray], np.ndarray]
 def taught(
     problem: Problem, windows: Windows, theta: np.ndarray, teachers: Mapping[str, Teacher]
 ) -> np.ndarray:
-    """theta [p] with the weights of the named grafts (of one row) as their teachers have it."""
+    """theta [p] with the weights of the named grafts (of one law) as their teachers have it."""
     grafts = problem.setup.simulator.grafts
     assert isinstance(grafts, BoundGrafts)
     theta, seen = theta.copy(), visited(problem.setup.simulator, windows)
     names = {n: i for i, n in enumerate(problem.parameters.names)}
     for label, teacher in teachers.items():
         graft = grafts[label]
-        x = seen[label][0][:, 0]
+        x = seen[label][0].reshape(-1, seen[label][0].shape[-1])
         x = x[np.linspace(0, len(x) - 1, min(len(x), SAMPLES)).astype(int)]
         y = teacher(x)
         start = np.asarray(graft.trainable, float)

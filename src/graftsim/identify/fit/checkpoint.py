@@ -11,7 +11,7 @@ import numpy as np
 from graftsim.errors import ProblemError
 from graftsim.identify.fit.state import FitState
 from graftsim.identify.pool.atomic_files import UNREADABLE, replace_arrays
-from graftsim.identify.problem.digest import digest
+from graftsim.identify.pool.digest import digest
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Iteration
 from graftsim.identify.runs.failures import SimulationCount

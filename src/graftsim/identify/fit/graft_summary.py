@@ -143,7 +143,7 @@ def _curves(
             if covariance.size and np.isfinite(covariance).all():
                 J = jax.jacfwd(outputs)(vector, jnp.asarray(points, vector.dtype))
                 J = np.asarray(J, float)[:, row]
-                spread = np.sqrt(np.maximum(np.einsum("nmp,pq,nmq->nm", J, covariance, J), 0))
+                spread = np.sqrt(np.maximum(np.sum(J @ covariance * J, -1), 0))
             for m, name in enumerate(names):
                 half = QUANTILE * spread[:, m]
                 found.append(

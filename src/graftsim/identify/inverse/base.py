@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from graftsim.identify.inverse.term import ForceTerm, Motion
-from graftsim.identify.inverse.terms import Regressor, regressor
-from graftsim.identify.inverse.transmission import LinearTransmission
+from graftsim.identify.inverse.forces.term import ForceTerm, Motion
+from graftsim.identify.inverse.forces.terms import Regressor, regressor
+from graftsim.identify.inverse.forces.transmission import LinearTransmission
 from graftsim.model.model import Model
 
 # A column is a combination of others if less than this share of it is left. Random motions leave

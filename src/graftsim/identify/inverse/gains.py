@@ -19,18 +19,18 @@ from graftsim.blas import one_blas_thread
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.inverse.cutoff import BY_RULE, Cutoff, choose_filter
+from graftsim.identify.inverse.forces.term import ForceTerm
+from graftsim.identify.inverse.forces.terms import FORCE_TERMS, Inertias
+from graftsim.identify.inverse.forces.transmission import LinearTransmission
 from graftsim.identify.inverse.regression import regress
 from graftsim.identify.inverse.result import GainRow
 from graftsim.identify.inverse.signals import checked
 from graftsim.identify.inverse.stretches import check_model, stretches
-from graftsim.identify.inverse.term import ForceTerm
-from graftsim.identify.inverse.terms import FORCE_TERMS, Inertias
-from graftsim.identify.inverse.transmission import LinearTransmission
-from graftsim.identify.problem.loss import Loss, choose_loss
 from graftsim.identify.problem.measurements import several
 from graftsim.identify.results.information import interval
 from graftsim.identify.results.verdicts import status_of
 from graftsim.model.model import Model
+from graftsim.optim.loss import Loss, choose_loss
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import row_name
 

@@ -17,6 +17,9 @@ from graftsim.identify import words
 from graftsim.identify.inverse.base import BaseParameters, base_parameters
 from graftsim.identify.inverse.consistent import Prior, consistent
 from graftsim.identify.inverse.cutoff import BY_RULE, Cutoff, Filtering, choose_filter
+from graftsim.identify.inverse.forces.term import ForceTerm
+from graftsim.identify.inverse.forces.terms import FORCE_TERMS, Regressor
+from graftsim.identify.inverse.forces.transmission import LinearTransmission
 from graftsim.identify.inverse.gains import gains_of, in_newtons
 from graftsim.identify.inverse.regression import Regression, regress
 from graftsim.identify.inverse.result import (
@@ -29,15 +32,12 @@ from graftsim.identify.inverse.result import (
 )
 from graftsim.identify.inverse.signals import checked
 from graftsim.identify.inverse.stretches import Stretch, check_model, measured, stretches
-from graftsim.identify.inverse.term import ForceTerm
-from graftsim.identify.inverse.terms import FORCE_TERMS, Regressor
-from graftsim.identify.inverse.transmission import LinearTransmission
-from graftsim.identify.problem.loss import Loss, choose_loss
 from graftsim.identify.problem.measurements import held_out, several
 from graftsim.identify.results.information import interval
 from graftsim.identify.results.result import QUANTILE
 from graftsim.identify.results.verdicts import status_of
 from graftsim.model.model import Model
+from graftsim.optim.loss import Loss, choose_loss
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import row_name
 

@@ -18,23 +18,23 @@ from graftsim.errors import ProblemError, suggest
 from graftsim.identify.inverse.base import base_parameters
 from graftsim.identify.inverse.consistent import Prior, consistent
 from graftsim.identify.inverse.cutoff import BY_RULE, Cutoff, choose_filter
-from graftsim.identify.inverse.regression import regress
-from graftsim.identify.inverse.regressor import (
+from graftsim.identify.inverse.forces.regressor import (
     body_of,
     moment_names,
     moments_of,
     ten_numbers,
     with_moments,
 )
+from graftsim.identify.inverse.forces.term import ForceTerm
+from graftsim.identify.inverse.forces.terms import FORCE_TERMS, inertial_links
+from graftsim.identify.inverse.forces.transmission import LinearTransmission
+from graftsim.identify.inverse.regression import regress
 from graftsim.identify.inverse.signals import checked
 from graftsim.identify.inverse.stretches import check_model, stretches
-from graftsim.identify.inverse.term import ForceTerm
-from graftsim.identify.inverse.terms import FORCE_TERMS, inertial_links
-from graftsim.identify.inverse.transmission import LinearTransmission
-from graftsim.identify.problem.loss import Loss, choose_loss
 from graftsim.identify.problem.measurements import several
 from graftsim.identify.results.result import QUANTILE
 from graftsim.model.model import Model
+from graftsim.optim.loss import Loss, choose_loss
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import row_name
 

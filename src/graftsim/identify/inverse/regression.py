@@ -18,11 +18,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.errors import ProblemError
-from graftsim.identify.problem.loss import Loss
-from graftsim.identify.problem.whiteness import layout_of
+from graftsim.identify.problem.layout import layout_of
 from graftsim.identify.results.information import Information, information
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.optim.bounded import Bounded
+from graftsim.optim.loss import Loss
 
 ITERATIONS, TOLERANCE = 50, 1e-6
 # Windows in which the residuals' memory is judged (s), as those of a fit by simulation.

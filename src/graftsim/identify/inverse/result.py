@@ -11,8 +11,8 @@ import numpy as np
 
 from graftsim.identify.inverse.base import BaseParameters
 from graftsim.identify.inverse.cutoff import Filtering
-from graftsim.identify.problem.whiteness import LackOfFit
 from graftsim.identify.results.result import QUANTILE, finite, plain
+from graftsim.identify.results.whiteness import LackOfFit
 from graftsim.identify.words import Status
 from graftsim.model.model import Model
 

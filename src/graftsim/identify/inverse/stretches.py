@@ -9,6 +9,9 @@ import numpy as np
 
 from graftsim.errors import ProblemError
 from graftsim.identify.inverse.cutoff import Filtering
+from graftsim.identify.inverse.forces.term import ForceTerm, Motion
+from graftsim.identify.inverse.forces.terms import Regressor, regressor
+from graftsim.identify.inverse.forces.transmission import LinearTransmission
 from graftsim.identify.inverse.regression import Piece
 from graftsim.identify.inverse.signals import (
     decimation,
@@ -16,9 +19,6 @@ from graftsim.identify.inverse.signals import (
     parallel,
     samples,
 )
-from graftsim.identify.inverse.term import ForceTerm, Motion
-from graftsim.identify.inverse.terms import Regressor, regressor
-from graftsim.identify.inverse.transmission import LinearTransmission
 from graftsim.model.model import Model
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import row_name

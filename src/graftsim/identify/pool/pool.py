@@ -33,8 +33,8 @@ import numpy as np
 from graftsim._version import __version__
 from graftsim.errors import GraftsimWarning, ProblemError
 from graftsim.identify.pool.atomic_files import UNREADABLE, replace_arrays
+from graftsim.identify.pool.digest import digest
 from graftsim.identify.pool.workers import Failed, Sent, Task, arrays, settings, work
-from graftsim.identify.problem.digest import digest
 from graftsim.identify.problem.problem import Problem
 
 # Losses of workers in a row, without a task finished between, after which a map gives up.

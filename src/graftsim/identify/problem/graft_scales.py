@@ -88,7 +88,7 @@ def _size(target: Target, m: Mechanism, value: np.ndarray, load: np.ndarray) -> 
     size = _rms(value.reshape(-1, *target.shape), 0.0)
     if target.name.startswith("joint.tau"):
         size = np.hypot(size, _rms(load.reshape(-1, load.shape[-1]), 0.0))
-    elif target.name == "link.force":
+    elif target.name in ("link.force", "link.com_force"):
         size = np.hypot(size, _weight(m))
     rows = np.sqrt(np.mean(np.asarray(target.select(size), float) ** 2, 0))
     return np.where(rows > 0, rows, 1.0)

@@ -10,9 +10,9 @@ import numpy as np
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ProblemError, suggest
 from graftsim.identify.problem.windows import control_channels
-from graftsim.identify.sensors.sensor import KINDS
 from graftsim.recordings.channels import spelling
 from graftsim.recordings.recording import Recording
+from graftsim.sensors.sensor import KINDS
 
 
 def deviation(channel: str, given: Any, width: int) -> np.ndarray:

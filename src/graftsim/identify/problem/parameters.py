@@ -6,7 +6,6 @@ only the coordinates of a consistent inertia and of a rotation are not physical 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -21,16 +20,15 @@ from graftsim.errors import ProblemError, suggest
 from graftsim.graft.bound import BoundGrafts
 from graftsim.identify.problem import inertial_parameters
 from graftsim.identify.problem.domains import Domain, Prior, Unbounded
-from graftsim.identify.sensors.sensors import Sensors
 from graftsim.model.catalogue import PARAMETERS, labels, leaf, parameter, row_unit, with_leaf
-from graftsim.selectors import Selector, row_name, with_row
+from graftsim.selectors import Selector, row_name, split_components, with_row
+from graftsim.sensors.sensors import Sensors
 from graftsim.spatial.components import INERTIA, ROTATION, VECTOR
 
 COMPONENTS = {len(parts): parts for parts in (VECTOR, ROTATION, INERTIA)}
 SENSOR_NUMBERS = ("scale", "offset", "delay")
 # Without bounds a parameter is sought from a fifth of its starting value to five times it.
 _FACTOR = 5.0
-_COMPONENT = re.compile(r"(?P<selector>.*\])\.(?P<component>\w+(,\w+)*)", re.DOTALL)
 
 
 class SimulatorAndSensors(eqx.Module):
@@ -236,9 +234,8 @@ def _block(setup: SimulatorAndSensors, text: str, domain: Domain | Custom) -> Bl
 
 def parsed(text: str) -> tuple[str, Selector, str | None]:
     """The text, its selector and the component after it."""
-    match = _COMPONENT.fullmatch(text.strip())
-    selector = Selector.parse(match["selector"] if match else text)
-    return text, selector, match["component"] if match else None
+    selector, components = split_components(text)
+    return text, Selector.parse(selector), ",".join(components) if components else None
 
 
 def _with_model(setup: SimulatorAndSensors, model: Any) -> SimulatorAndSensors:

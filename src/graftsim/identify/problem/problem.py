@@ -16,7 +16,7 @@ from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError, suggest
 from graftsim.identify.problem.domains import Domain
 from graftsim.identify.problem.graft_scales import set_scales
-from graftsim.identify.problem.loss import Loss, choose_loss
+from graftsim.identify.problem.layout import Layout, layout_of
 from graftsim.identify.problem.measurements import channels_of, deviation, held_out, several
 from graftsim.identify.problem.parameters import (
     Custom,
@@ -27,7 +27,6 @@ from graftsim.identify.problem.parameters import (
 )
 from graftsim.identify.problem.parts import with_parts
 from graftsim.identify.problem.residuals import residual_width
-from graftsim.identify.problem.whiteness import Layout, layout_of
 from graftsim.identify.problem.windows import (
     Cutting,
     InitialState,
@@ -37,13 +36,14 @@ from graftsim.identify.problem.windows import (
     unmeasured,
 )
 from graftsim.identify.problem.withheld_numbers import WithheldNumber, withheld_numbers
-from graftsim.identify.sensors.noise import estimate_noise
-from graftsim.identify.sensors.sensors import Sensors, make_sensors
 from graftsim.model.catalogue import PARAMETERS
 from graftsim.optim.bounded import Bounded
+from graftsim.optim.loss import Loss, choose_loss
 from graftsim.optim.sparsity import Penalty, SparseGroupLasso
 from graftsim.recordings.channels import spelling
 from graftsim.recordings.recording import Recording
+from graftsim.sensors.noise import estimate_noise
+from graftsim.sensors.sensors import Sensors, make_sensors
 
 # Words for `Problem.horizon` and `Problem.initial`.
 SAMPLE, FREE, MEASURED = "sample", "free", "measured"

@@ -17,12 +17,12 @@ from graftsim.dynamics.mechanism import prepare
 from graftsim.engine.closing import near
 from graftsim.engine.integrators import move
 from graftsim.engine.simulator import Simulator, Trajectory, scan_steps
-from graftsim.identify.problem.loss import Loss
 from graftsim.identify.problem.parameters import SimulatorAndSensors
 from graftsim.identify.problem.windows import Windows
-from graftsim.identify.sensors.sensors import Sensors, readings
 from graftsim.model.fuse import fuse
 from graftsim.model.state import State
+from graftsim.optim.loss import Loss
+from graftsim.sensors.sensors import Sensors, readings
 from graftsim.taps import Augmentation
 
 

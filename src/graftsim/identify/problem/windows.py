@@ -14,12 +14,12 @@ import numpy as np
 
 from graftsim.engine.closing import nearest
 from graftsim.errors import ProblemError, suggest
-from graftsim.identify.sensors.sensors import Sensors
 from graftsim.model.catalogue import acts_on
 from graftsim.model.model import Actuators, Model
 from graftsim.recordings.channels import parse_name
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import row_name
+from graftsim.sensors.sensors import Sensors
 from graftsim.spatial import rotation
 
 # Initial velocities come from a parabola through the samples this close to the window's start.

@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import chdtrc
 
-from graftsim.identify.problem.whiteness import LEVEL
 from graftsim.identify.results.information import positive_inverse
 from graftsim.identify.results.linearisation import Linearisation
+from graftsim.identify.results.whiteness import LEVEL
 from graftsim.optim.arrowhead import reduced
 
 

@@ -19,15 +19,15 @@ import numpy as np
 from graftsim.identify import words
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.linearisation import Linearisation
-from graftsim.identify.sensors.sensors import Sensors
 from graftsim.model.catalogue import PARAMETERS, labels, leaf
 from graftsim.optim.arrowhead import reduced
 from graftsim.selectors import Selector
+from graftsim.sensors.sensors import Sensors
 
 # A factor known to no better than this share is not known.
 UNKNOWN = 0.1
 # Sensors that read forces or torques.
-FORCES = ("joint.tau", "link.force")
+FORCES = ("joint.tau", "link.force", "link.com_force")
 # Held numbers of these anchor a factor, if anything does: what every robot has.
 ANCHORS = (
     "link.mass", "link.inertia", "joint.armature", "joint.damping", "joint.stiffness",

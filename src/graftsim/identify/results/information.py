@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
+from scipy.signal import lfilter
 
 from graftsim.identify import words
-from graftsim.identify.problem.whiteness import (
-    LackOfFit,
-    Layout,
-    Memory,
-    judge_residuals,
-    layout_of,
-)
+from graftsim.identify.problem.layout import Layout, layout_of
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.results.result import QUANTILE, WeakDirection
+from graftsim.identify.results.whiteness import (
+    LackOfFit,
+    Memory,
+    judge_residuals,
+)
 from graftsim.identify.words import Misfit
 from graftsim.optim.arrowhead import NormalEquations, inverse, reduced
 
@@ -96,7 +96,7 @@ def _widest(
 ) -> tuple[np.ndarray, np.ndarray, str]:
     """The widest covariance of three, its variances, and its name; see `information`."""
     wide = np.diag(cov)
-    wide = np.maximum(wide, np.diag(inside @ _correlated(P, memories) @ inside))
+    wide = np.maximum(wide, _correlated(P @ inside, memories))
     method = "Gauss-Newton, of residuals with memory"
     if len(r) >= max(2 * len(cov), 10):
         cov = _sandwich(P, r, _root(inside))
@@ -131,17 +131,24 @@ def _sandwich(P: np.ndarray, r: np.ndarray, root: np.ndarray) -> np.ndarray:
     return root @ (h.T @ h) @ root.T * (1 - 1 / len(r))
 
 
-def _correlated(P: np.ndarray, memories: Sequence[Memory]) -> np.ndarray:
-    """sum_w P_w^T R P_w with R the covariance of the residuals of each channel, as found."""
-    total = np.zeros((P.shape[-1], P.shape[-1]))
+def _correlated(Q: np.ndarray, memories: Sequence[Memory]) -> np.ndarray:
+    """Diagonal of sum_w Q_w^T R Q_w, R the covariance of the residuals of each channel as found.
+
+    R of a channel, rho^|t - u|, is two passes of a filter that forgets by rho a sample, one from
+    either end.
+    """
+    total = np.zeros(Q.shape[-1])
     for memory in memories:
         layout = memory.layout
-        part = P[:, layout.first : layout.first + layout.samples * layout.width]
-        part = part.reshape(len(P), layout.samples, layout.width, -1)
-        for k, rho in enumerate(memory.variance * memory.correlation):
-            a, b = part[:, : layout.samples - k], part[:, k:]
-            both = np.tensordot(a, b, ((0, 1, 2), (0, 1, 2)))
-            total += rho * (both if k == 0 else both + both.T)
+        part = Q[:, layout.first : layout.first + layout.samples * layout.width]
+        part = part.reshape(len(Q), layout.samples, layout.width, -1)
+        # Each pair of samples t < u once by the filter, and once more as u > t.
+        square = np.einsum("wtcp,wtcp->p", part, part)
+        pairs = np.zeros_like(square)
+        if memory.rho:
+            past = lfilter([0.0, memory.rho], [1.0, -memory.rho], part, axis=1)
+            pairs = np.einsum("wtcp,wtcp->p", part, past)
+        total += memory.variance * (square + 2 * pairs)
     return total
 
 

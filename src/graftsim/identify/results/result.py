@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from graftsim.engine.simulator import Simulator
-from graftsim.identify.problem.whiteness import LackOfFit
 from graftsim.identify.results.common_factor import CommonFactor
+from graftsim.identify.results.whiteness import LackOfFit
 from graftsim.identify.words import Status
 from graftsim.model.model import Model
 from graftsim.optim.outcome import Outcome

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from graftsim.errors import ProblemError
-from graftsim.identify.problem.loss import Squared
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import as_data
 from graftsim.identify.runs.residual_program import ResidualProgram
+from graftsim.optim.loss import Squared
 
 
 class Predictive:

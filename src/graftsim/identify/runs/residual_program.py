@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from graftsim.identify.problem.loss import Loss
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import WindowData, as_data, mismatches, residual_width
 from graftsim.identify.problem.windows import Windows
 from graftsim.identify.runs.derivatives import TANGENTS, derivatives
 from graftsim.identify.runs.window_function import Reader, Timing, WindowFunction, reader
+from graftsim.optim.loss import Loss
 
 # Sets of windows that are kept of each problem.
 KEPT = 4

@@ -23,7 +23,6 @@ from jaxtyping import Array, Float
 from graftsim import kernels
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, KernelError
-from graftsim.identify.problem.loss import Loss
 from graftsim.identify.problem.parameters import Parameters, SimulatorAndSensors
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import (
@@ -34,6 +33,7 @@ from graftsim.identify.problem.residuals import (
     whiten,
 )
 from graftsim.identify.runs.shared_tangents import Touch
+from graftsim.optim.loss import Loss
 from graftsim.taps import Augmentation
 
 # A kernel for any length has a sample a step at least: with fewer than this share of them it is

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from graftsim.errors import GraftsimWarning, LogError
+from graftsim.errors import LogError, SuspiciousLogWarning
 from graftsim.io.logs.checks import mixed_rates, suspicions
 from graftsim.io.logs.clean import Repairs, Samples, samples
 from graftsim.io.logs.clocks import timings
@@ -49,7 +49,6 @@ def read_recording(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
-    suspicious: str = "warn",
     formats: Sequence[LogFormat] = LOG_FORMATS,
     robot: Model | None = None,
 ) -> Recording:
@@ -68,8 +67,6 @@ def read_recording(
     missing: "error", or "gap" to leave out samples without a finite number.
     duplicates: of time stamps: "error", "keep_first" or "average".
     sort: sort by time, where rows were written out of order.
-    suspicious: "warn" of what can be read but looks wrong, or "note" it in the recording alone,
-        where `check` will say so with more to go by.
     formats: what is read; a user's own format is a `LogFormat` put beside `LOG_FORMATS`.
     robot: whose joints and actuators a log without channel names is about.
 
@@ -77,7 +74,7 @@ def read_recording(
 
     Returns: channels in SI units. What was left out, repaired or looks wrong is in its notes.
 
-    Raises: LogError, naming file, row and column. Warns: GraftsimWarning.
+    Raises: LogError, naming file, row and column. Warns: SuspiciousLogWarning.
     """
     return read_table(
         open_table(path, formats),
@@ -87,7 +84,6 @@ def read_recording(
         missing=missing,
         duplicates=duplicates,
         sort=sort,
-        suspicious=suspicious,
         names=robot and RobotNames.of(robot),
     )
 
@@ -107,7 +103,7 @@ def recording_from_arrays(
 
     Arrays of different lengths are fine where each channel's clock has its length.
 
-    Raises: LogError, naming array and row (counted from 0). Warns: GraftsimWarning.
+    Raises: LogError, naming array and row (counted from 0). Warns: SuspiciousLogWarning.
     """
     return read_table(
         array_table(arrays, name),
@@ -181,16 +177,13 @@ def read_table(
     missing: str = "error",
     duplicates: str = "error",
     sort: bool = False,
-    suspicious: str = "warn",
     names: RobotNames | None = None,
 ) -> Recording:
     """A recording of a table; arguments, errors and warnings as `read_recording`."""
-    if suspicious not in ("warn", "note"):
-        raise LogError(f"suspicious={suspicious!r}: it is 'warn' or 'note'.")
     repairs = Repairs(missing, duplicates, sort)
     recording, found = _recording(table, columns, name, time, repairs, names)
-    for message in found if suspicious == "warn" else ():
-        warnings.warn(message, GraftsimWarning, stacklevel=3)
+    for message in found:
+        warnings.warn(message, SuspiciousLogWarning, stacklevel=3)
     return recording
 
 

@@ -19,7 +19,7 @@ class MJCF(RobotFormat):
     name = "MJCF"
     root = "mujoco"
     suffix = ".xml"
-    options = ("ground", "self_collision", "armature", "without", "dtype")
+    options = ("ground", "self_collision", "armature", "without")
     unfit = (
         "the file says itself how its bodies meet the world, and MuJoCo compiles its inertias and "
         "meshes"

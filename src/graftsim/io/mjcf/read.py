@@ -79,7 +79,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
         builder.notes.extend(notes.sentences())
         builder.caveats.extend(notes.caveats())
         builder.faults.extend(notes.faults())
-        return builder.build(options.dtype, armature=options.armature)
+        return builder.build(armature=options.armature)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 

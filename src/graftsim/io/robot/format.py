@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from graftsim.io.robot.xml_lines import Element
 from graftsim.model.model import Model
@@ -46,7 +46,6 @@ class ReadOptions:
     self_collision: bool | None = None
     armature: Mapping[str, float] | None = None
     without: Sequence[str] | None = None
-    dtype: Any = None
 
     def given(self) -> list[str]:
         """Names of those that were given."""

@@ -27,7 +27,6 @@ class URDF(RobotFormat):
         "self_collision",
         "armature",
         "without",
-        "dtype",
     )
 
     def read(self, root: Element, options: ReadOptions) -> Model:

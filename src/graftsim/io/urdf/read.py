@@ -66,9 +66,7 @@ def read_urdf(robot: Element, options: ReadOptions) -> Model:
     builder.caveats.extend(notes.caveats())
     builder.faults.extend(notes.faults())
     try:
-        return builder.build(
-            options.dtype, self_collision=self_collision, armature=options.armature
-        )
+        return builder.build(self_collision=self_collision, armature=options.armature)
     except ModelError as e:
         raise FileError(f"{path}: {e}") from e
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graftsim.identify.sensors.sensor import Sensor
 from graftsim.recordings.recording import Recording
+from graftsim.sensors.sensor import Sensor
 
 # A quantised or very clean signal still deserves a scale: this share of its spread.
 FLOOR = 1e-3

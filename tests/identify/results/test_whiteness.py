@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from graftsim.identify.problem.whiteness import LEVEL, _left, layout_of, memory_of
+from graftsim.identify.problem.layout import layout_of
 from graftsim.identify.results.between_recordings import between_recordings, disagree
 from graftsim.identify.results.information import information
 from graftsim.identify.results.linearisation import Linearisation
+from graftsim.identify.results.whiteness import LEVEL, _left, memory_of
 from graftsim.optim.bounded import Bounded
 
 

@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-import graftsim.identify.sensors.kinds  # noqa: F401 (defines the kinds)
+import graftsim.sensors.kinds  # noqa: F401 (defines the kinds)
 from graftsim.dynamics.kinematics import world_transforms
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import joint_motion, link_velocity
 from graftsim.errors import ProblemError, suggest
-from graftsim.identify.sensors.sensor import KINDS, Instant, Sensor
 from graftsim.model.model import Model
 from graftsim.selectors import Selector
+from graftsim.sensors.sensor import KINDS, Instant, Sensor
 from graftsim.spatial import rotation
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from graftsim.identify import words
+from graftsim.identify.problem.layout import Layout
 from graftsim.identify.words import Misfit
 
 # False alarms: one in so many fits of a right model.
@@ -32,19 +33,6 @@ ENOUGH = 20
 # absolute values has 1.36 / n of s^2 (1.36 against 0.5 of a standard deviation), and their
 # correlations (20, -15, 6, -1) leave one independent value in 2.31.
 ESTIMATED = 4 * 1.36 * 2.31
-
-
-class Layout(NamedTuple):
-    """Where the residuals of one channel lie in a row: n samples of `width` numbers from `first`.
-
-    `given`: is its noise known, not estimated from the same samples?
-    """
-
-    channel: str
-    first: int
-    samples: int
-    width: int
-    given: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,15 +77,6 @@ class LackOfFit:
         return words.lack_of_fit(self.verdict, self.over_noise, memory, self.widened)
 
 
-def layout_of(channels: Sequence[tuple[str, int, int, bool]]) -> tuple[Layout, ...]:
-    """Layouts of channels (name, samples, width, noise given), one after the other in a row."""
-    found, first = [], 0
-    for name, samples, width, given in channels:
-        found.append(Layout(name, first, samples, width, given))
-        first += samples * width
-    return tuple(found)
-
-
 def lag_products(x: np.ndarray, y: np.ndarray, lag: int) -> np.ndarray:
     """Sum over windows and samples t of x_t y_t+lag, of [w, n, ...] and [w, n, ...]."""
     n = x.shape[1]
@@ -112,14 +91,6 @@ class Memory(NamedTuple):
     layout: Layout
     variance: float
     rho: float
-
-    @property
-    def correlation(self) -> np.ndarray:
-        """Of samples 0, 1, 2 ... apart, to where it is lost."""
-        if not self.rho:
-            return np.ones(1)
-        lags = min(int(np.log(0.01) / np.log(self.rho)) + 1, self.layout.samples - 1)
-        return self.rho ** np.arange(lags + 1)
 
 
 def memory_of(layout: Layout, x: np.ndarray, L: np.ndarray, mask: np.ndarray) -> Memory:

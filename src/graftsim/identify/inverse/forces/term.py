@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from graftsim.identify.inverse.transmission import LinearTransmission
+from graftsim.identify.inverse.forces.transmission import LinearTransmission
 from graftsim.model.model import Model
 
 

@@ -12,8 +12,8 @@ from jaxtyping import Array, Float
 from graftsim.dynamics.kinematics import attachment
 from graftsim.dynamics.passive import displacement
 from graftsim.errors import ProblemError, suggest
-from graftsim.identify.sensors.sensor import Instant, Sensor
 from graftsim.model.model import Model
+from graftsim.sensors.sensor import Instant, Sensor
 from graftsim.spatial import rotation, safe
 from graftsim.spatial.transform import rotate
 

@@ -12,15 +12,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from graftsim.identify.inverse.joint_terms import Armature, CoupledMotors, Damping, Friction, Offset
-from graftsim.identify.inverse.regressor import (
+from graftsim.identify.inverse.forces.joint_terms import (
+    Armature,
+    CoupledMotors,
+    Damping,
+    Friction,
+    Offset,
+)
+from graftsim.identify.inverse.forces.regressor import (
     UNITS,
     inertial_regressor,
     moment_names,
     moments_of,
     with_moments,
 )
-from graftsim.identify.inverse.term import Columns, ForceTerm, Motion
+from graftsim.identify.inverse.forces.term import Columns, ForceTerm, Motion
 from graftsim.model.model import Model
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from graftsim.dynamics.passive import displacement
-from graftsim.identify.inverse.term import Columns, ForceTerm, Motion
+from graftsim.identify.inverse.forces.term import Columns, ForceTerm, Motion
 from graftsim.model.catalogue import leaf, row_unit, with_leaf
 from graftsim.model.model import Model
 from graftsim.selectors import row_name

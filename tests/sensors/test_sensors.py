@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 import zoo
 from graftsim import ModelError, ProblemError, RungeKutta4, Simulator
 from graftsim.dynamics.mechanism import prepare
-from graftsim.identify.sensors.sensor import KINDS
-from graftsim.identify.sensors.sensors import make_sensors, readings
 from graftsim.model.fuse import fuse
+from graftsim.sensors.sensor import KINDS
+from graftsim.sensors.sensors import make_sensors, readings
 
 H = 1e-3
 CHANNELS = (

@@ -1,0 +1,1 @@
+"""Joint forces as columns that are linear in the numbers sought: links, joints, motors."""
