@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
+from graftsim.dynamics.actuation.path import Stretch, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import link_acceleration, world_transforms
@@ -100,10 +101,17 @@ def acceleration(
         tau = scope.tap("joint.tau", passive + driven.tau)
         f_ext = _external(m, contact, motion, X_0, v, scope)
     armature = _armature(model.joint, state.qd, load, implicit)
-    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
+    known = commands.path.acceleration if isinstance(commands.path, Stretch) else None
+    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
     pose = Pose(motion, X_0, v, q_dof, qd_dof)
-    return _held(m, found, articulated, pose, scope) if model.closed else found
+    if model.closed:
+        found, loops = _held(m, found, articulated, pose, scope)
+        tau = tau + loops
+    if known is not None:
+        qdd = found.qdd
+        scope.tap_lazily(lambda: {"joint.reaction": reaction(m, motion, v, qdd, f_ext, tau)})
+    return found
 
 
 def _moving(
@@ -163,12 +171,13 @@ def _external(
 
 def _held(
     m: Mechanism, found: Acceleration, articulated: Articulated, pose: Pose, scope: Tapper
-) -> Acceleration:
-    """The acceleration with the forces that keep loops and couplings closed."""
+) -> tuple[Acceleration, Float[Array, " nv"]]:
+    """The acceleration with loops and couplings closed, and the joint forces that close them."""
     held = hold(m, pose, found.qdd, articulated)
     scope.tap_lazily(lambda: {"loop.error": held.rows.error, "loop.force": held.force})
     if scope is not OFF:
         # What a network adds to accelerations it adds before loops are closed.
         scope.amend("joint.qdd", held.qdd)
         scope.amend("link.acceleration", link_acceleration(m, pose.motion, pose.v, held.qdd))
-    return found._replace(qdd=held.qdd, articulated=held.inertia, held=held.force)
+    closed = found._replace(qdd=held.qdd, articulated=held.inertia, held=held.force)
+    return closed, held.force @ held.rows.J
