@@ -29,11 +29,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments"))
 import dfki_double_pendulum as double
 import discovery_dfki as simple
 import e05_real_double_pendulum as ibm
+import jax.numpy as jnp
 import multiarm_pendulum as multiarm
 import real_servos as servos
 import tosses
 
 import graftsim as gs
+from graftsim.model.catalogue import with_leaf
 from graftsim.targets import Figures
 
 DATA = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data"))
@@ -75,19 +77,23 @@ def of_simple(quick: bool) -> gs.Problem:
 
 
 def of_tosses(quick: bool) -> gs.Problem:
-    """Friction, stiffness and dissipation of the cube's contact, and the cameras' unit."""
-    given = tosses.read(DATA / tosses.SETS["contactnets"], "contactnets")[
-        : 4 if quick else TOSSES
-    ].trimmed(SAMPLES)
+    """Friction, stiffness, dissipation of the cube's contact and the cameras' unit, from the start
+    that the experiment with tosses ends best from: less friction and softer than unasked.
+    """
+    every = tosses.read(DATA / tosses.SETS["contactnets"], "contactnets")
+    given = every[: 4 if quick else TOSSES].trimmed(SAMPLES)
+    model = tosses.cube()
+    softer = model.pair.stiffness * 0.1
+    model = with_leaf(with_leaf(model, "pair.stiffness", softer), "pair.friction", jnp.array([0.3]))
     free = {
-        "pair.friction[*]": gs.Bounds(0.01, 1.0),
-        "pair.stiffness[*]": gs.Bounds(1e2, 1e6),
+        "pair.friction[*]": gs.Bounds(0.02, 2.0),
+        "pair.stiffness[*]": gs.Bounds(1e3, 1e6),
         "pair.dissipation[*]": gs.Bounds(0.01, 20.0),
         "scale": tosses.SCALE,
     }
     law = gs.contact.SpringDamper()
-    simulator = gs.Simulator(tosses.cube(), tosses.DT, substeps=10, contact=law)
-    return tosses.posed(simulator, given, free, (4, 8, 16))
+    simulator = gs.Simulator(model, tosses.DT, substeps=10, contact=law)
+    return tosses.posed(simulator, given, free, (20, 50))
 
 
 def of_go2(quick: bool) -> gs.Problem:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
+from graftsim.dynamics.actuation.path import Stretch, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import link_acceleration, world_transforms
@@ -67,7 +68,6 @@ def acceleration(
     model, actuator = m.model, m.model.actuator
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
-
     pose = Pose(motion, X_0, v, q_dof, qd_dof)
 
     def drive() -> tuple[Stretched, Driven]:
@@ -76,17 +76,15 @@ def acceleration(
         act = state.act
         return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
 
-    load = None
+    load, known = None, _known(commands)
     if model.joint.load_dependent:
         # Friction comes last, because it depends on all other forces.
         tendons, driven = drive()
         f_ext = _external(m, contact, motion, X_0, v, scope)
-        bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
-        external = tendons.tau - bias
+        load = _load(m, pose, driven.tau, tendons.tau, f_ext)
         if model.closed:
-            others = sum(resisting) + tendons.tau + driven.tau
-            external = external + _loop_forces(m, pose, others, f_ext)
-        load = Load(driven.tau, external)
+            tau = sum(resisting) + tendons.tau + driven.tau
+            load = load._replace(external=load.external + _loop_forces(m, pose, tau, f_ext, known))
         passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
         tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)
     else:
@@ -97,9 +95,15 @@ def acceleration(
         tau = scope.tap("joint.tau", passive + driven.tau)
         f_ext = _external(m, contact, motion, X_0, v, scope)
     armature = _armature(model.joint, state.qd, load, implicit)
-    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
+    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
-    return _held(m, found, articulated, pose, scope) if model.closed else found
+    if model.closed:
+        found, loops = _held(m, found, articulated, pose, scope)
+        tau = tau + loops
+    if known is not None:
+        own = motion, v, found.qdd, f_ext, tau
+        scope.tap_lazily(lambda: {"joint.reaction": reaction(m, *own)})
+    return found
 
 
 def _stretched(m: Mechanism, pose: Pose, scope: Tapper) -> tuple[Stretched, Stretched]:
@@ -112,11 +116,32 @@ def _stretched(m: Mechanism, pose: Pose, scope: Tapper) -> tuple[Stretched, Stre
     return tendons, tendons.beside(site_arms(space), pose.qd)
 
 
+def _known(commands: Commands) -> Any:
+    """Accelerations that are prescribed, if any are."""
+    return commands.path.acceleration if isinstance(commands.path, Stretch) else None
+
+
+def _load(
+    m: Mechanism,
+    pose: Pose,
+    driven: Float[Array, " nv"],
+    pulled: Float[Array, " nv"],
+    f_ext: Float[Array, "nl 6"],
+) -> Load:
+    """What gears carry of actuators and of all else, forces of loops left out."""
+    bias = newton_euler(m, pose.motion, pose.v, jnp.zeros_like(driven), f_ext)
+    return Load(driven, pulled - bias)
+
+
 def _loop_forces(
-    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
+    m: Mechanism,
+    pose: Pose,
+    tau: Float[Array, " nv"],
+    f_ext: Float[Array, "nl 6"],
+    known: Any,
 ) -> Float[Array, " nv"]:
     """Joint forces of the loops under forces without dry friction, which hangs on them."""
-    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
+    free, tree = aba(m, pose.motion, pose.v, tau, f_ext, known=known)
     held = hold(m, pose, free, tree)
     return held.force @ held.rows.J
 
@@ -169,12 +194,13 @@ def _external(
 
 def _held(
     m: Mechanism, found: Acceleration, articulated: Articulated, pose: Pose, scope: Tapper
-) -> Acceleration:
-    """The acceleration with the forces that keep loops and couplings closed."""
+) -> tuple[Acceleration, Float[Array, " nv"]]:
+    """The acceleration with loops and couplings closed, and the joint forces that close them."""
     held = hold(m, pose, found.qdd, articulated)
     scope.tap_lazily(lambda: {"loop.error": held.rows.error, "loop.force": held.force})
     if scope is not OFF:
         # What a network adds to accelerations it adds before loops are closed.
         scope.amend("joint.qdd", held.qdd)
         scope.amend("link.acceleration", link_acceleration(m, pose.motion, pose.v, held.qdd))
-    return found._replace(qdd=held.qdd, articulated=held.inertia, held=held.force)
+    closed = found._replace(qdd=held.qdd, articulated=held.inertia, held=held.force)
+    return closed, held.force @ held.rows.J

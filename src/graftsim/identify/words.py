@@ -269,6 +269,14 @@ class Known(Protocol):
     def std_with_file(self) -> float: ...
 
 
+NO_NUMBER = "The model has no number for it; graftsim discover finds its form"
+# What to do about an effect that a fit does not know by this name.
+INSTEAD = {
+    "effect.load_friction": "Free joint.load_friction",
+    "effect.clock": "Compare the log's clock with another",
+}
+
+
 def conditional(rows: Sequence[Known], quantity: str, doubts: Sequence[Doubt]) -> str:
     """Of parameters that numbers of a quantity, which were not free, could move."""
     names = [row.name for row in rows]
@@ -276,16 +284,20 @@ def conditional(rows: Sequence[Known], quantity: str, doubts: Sequence[Doubt]) -
     which = doubts[0].name if len(doubts) == 1 else f"{len(doubts)} numbers {quantity}"
     right, wrong = (_shares([(x, r.value) for x, r in zip(stds, rows, strict=True)]) for stds in (
         [r.std for r in rows], [r.std_with_file for r in rows]))  # fmt: skip
-    unit, known = doubts[0].unit, [d.std for d in doubts if d.std < d.size]
+    unit = f" {doubts[0].unit}" if doubts[0].unit not in ("", "1") else ""
+    known = [d.std for d in doubts if d.std < d.size]
+    # What has no number in a model cannot be freed as it stands.
+    instead = INSTEAD.get(quantity, NO_NUMBER if quantity.startswith("effect.") else "")
     if len(known) == len(doubts):
-        advice = f"Free it: these data know it to ±{_range(known)} {unit}."
+        advice = f"{instead or 'Free it'}: these data know it to ±{_range(known)}{unit}."
     elif known:
-        advice = f"Of {len(known)} these data know it, to ±{_range(known)} {unit}: free it there."
+        free = instead or "Free it there"
+        advice = f"Of {len(known)} these data know it, to ±{_range(known)}{unit}. {free}."
     else:
         advice = "These data do not know it: measure it, or record what tells it."
     return (
         f"{shown}: known to {right} if {which}, not free, is as given, to {wrong} if it may be "
-        f"{_range([d.size for d in doubts])} {unit} off. {advice}"
+        f"{_range([d.size for d in doubts])}{unit} off. {advice}"
     )
 
 

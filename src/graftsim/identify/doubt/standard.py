@@ -28,6 +28,8 @@ DRAG, RIPPLE, TORQUE = 0.05, 0.03, 0.03
 LOAD, CLOCK = 0.05, 1e-3
 # With more numbers than this, those of the least important kinds are not tried.
 MOST = 320
+# With contact, links are tried of robots of up to so many degrees of freedom.
+SMALL = 8
 
 
 @dataclass(frozen=True)
@@ -105,18 +107,22 @@ FIXED = {
 def candidates(problem: Problem) -> list[Number]:
     """What may be wrong and is not free, the kinds that matter most first.
 
-    Only numbers of the actuators where contact or grafts are simulated, whose programs are large,
-    and on closed loops, where no joint's torque is a matter of its own.
+    Only numbers of the actuators where grafts are simulated or much may touch, whose programs are
+    large, and on closed loops, where no joint's torque is a matter of its own.
     """
     model, simulator = problem.simulator.model, problem.simulator
     own = [Number(*n.row) for n in problem.withheld]
-    if simulator.contact is not None or simulator.grafts is not None or model.closed:
+    if simulator.grafts is not None or model.closed:
+        return own
+    if simulator.contact is not None and model.nv > SMALL:
         return own
     free = [n for n in problem.parameters.names if _is_of_the_model(n)]
     # A length moves the joint at its end.
     lengths = any(n.startswith("link.length[") for n in free)
     out = list(own)
     kinds = (_clock, _passive, _masses, _geometry, _inertias, _effects, _ripple)
+    if simulator.contact is not None:
+        kinds = (_masses, _inertias)
     for kind in kinds:
         numbers = [n for n in kind(model) if not any(map(n.named_by, free))]
         numbers = [n for n in numbers if not (lengths and n.quantity == "joint.origin")]
