@@ -69,12 +69,10 @@ def acceleration(
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
 
+    pose = Pose(motion, X_0, v, q_dof, qd_dof)
+
     def drive() -> tuple[Stretched, Driven]:
-        pose = posed(m, motion, X_0)
-        arms = tendon_arms(model.tendon, q_dof, pose)
-        tendons = reach = tendon_forces(model.tendon, arms, qd_dof, scope=scope)
-        if pose is not None and actuator.sites:
-            reach = tendons.beside(site_arms(pose), qd_dof)
+        tendons, reach = _stretched(m, pose, scope)
         late = scope.tap("actuator.delayed", delayed(actuator, commands, u))
         act = state.act
         return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
@@ -88,7 +86,6 @@ def acceleration(
         external = tendons.tau - bias
         if model.closed:
             others = sum(resisting) + tendons.tau + driven.tau
-            pose = Pose(motion, X_0, v, q_dof, qd_dof)
             external = external + _loop_forces(m, pose, others, f_ext)
         load = Load(driven.tau, external)
         passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
@@ -104,7 +101,6 @@ def acceleration(
     known = commands.path.acceleration if isinstance(commands.path, Stretch) else None
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
-    pose = Pose(motion, X_0, v, q_dof, qd_dof)
     if model.closed:
         found, loops = _held(m, found, articulated, pose, scope)
         tau = tau + loops
@@ -112,6 +108,25 @@ def acceleration(
         qdd = found.qdd
         scope.tap_lazily(lambda: {"joint.reaction": reaction(m, motion, v, qdd, f_ext, tau)})
     return found
+
+
+def _stretched(m: Mechanism, pose: Pose, scope: Tapper) -> tuple[Stretched, Stretched]:
+    """The tendons, and with them the sites that actuators push."""
+    model, space = m.model, posed(m, pose.motion, pose.X_0)
+    arms = tendon_arms(model.tendon, pose.q_dof, space)
+    tendons = tendon_forces(model.tendon, arms, pose.qd, scope=scope)
+    if space is None or not model.actuator.sites:
+        return tendons, tendons
+    return tendons, tendons.beside(site_arms(space), pose.qd)
+
+
+def _loop_forces(
+    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
+) -> Float[Array, " nv"]:
+    """Joint forces of the loops under forces without dry friction, which hangs on them."""
+    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
+    held = hold(m, pose, free, tree)
+    return held.force @ held.rows.J
 
 
 def _moving(
@@ -128,15 +143,6 @@ def _moving(
     v = scope.tap("link.velocity", link_velocity(m.tree, motion))
     scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
     return v
-
-
-def _loop_forces(
-    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
-) -> Float[Array, " nv"]:
-    """Joint forces of the loops under forces without dry friction, which hangs on them."""
-    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
-    held = hold(m, pose, free, tree)
-    return held.force @ held.rows.J
 
 
 def _armature(
