@@ -100,7 +100,7 @@ def main() -> int:
         mass = ounces * OUNCE
         start, drop = simulator(mass), read(folder, ball, fitted)
         there = (folder / "{}_drop{}.csv".format(*judged)).is_file()
-        held = {"holdout": read(folder, *judged) if there else 0.5}
+        held = read(folder, *judged) if there else 0.5
         found = gs.discover(
             start,
             drop,
@@ -109,7 +109,7 @@ def main() -> int:
             stride=0.1,
             noise=NOISE,
             growth=(1.0,),
-            **held,
+            holdout=held,
         )
         print(f"{ball}: {' '.join(found.sentences())}", flush=True)
         if ball in LIGHT:

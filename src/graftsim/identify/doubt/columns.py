@@ -33,7 +33,7 @@ class Columns:
         program: ResidualProgram,
         windows: Windows,
         numbers: Sequence[Number],
-        sizes: Sequence[float],
+        sizes: Sequence[float] | np.ndarray,
     ) -> None:
         """sizes: of the numbers, to compare their columns by."""
         self.program, self._dt = program, float(problem.simulator.dt)
