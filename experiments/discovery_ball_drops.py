@@ -16,6 +16,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import judged
 import numpy as np
 import pictures
 
@@ -53,6 +54,12 @@ def read(folder: Path, ball: str, drop: int) -> gs.Recording:
     return gs.recording_from_arrays(columns, name=f"{ball} {drop}")
 
 
+def drops_of(folder: Path, ball: str) -> list[gs.Recording]:
+    """All drops of a ball in a folder."""
+    paths = sorted(folder.glob(f"{ball}_drop*.csv"))
+    return [read(folder, ball, int(path.stem.rsplit("drop", 1)[1])) for path in paths]
+
+
 def simulator(mass: float) -> gs.Simulator:
     """A mass on a vertical slide."""
     b = gs.Builder("ball")
@@ -86,7 +93,7 @@ def law(start: gs.Simulator, recording: gs.Recording, term: str) -> tuple[float,
 
 
 def main() -> int:
-    parser = pictures.add_option(Figures.arguments(__doc__ or ""))
+    parser = judged.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
     arguments = parser.parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "ball_drops"
     if not folder.is_dir():
@@ -96,14 +103,21 @@ def main() -> int:
     figures = Figures("Drag of dropped balls", seed=arguments.seed, json_path=arguments.json)
     curves = {}
     balls = list(BALLS.items())[: 1 if arguments.quick else None]
-    for ball, (ounces, fitted, judged, (low, high)) in balls:
+    unseen = judged.folder(arguments, "ball_drops")
+    judged.say(figures, unseen)
+    for ball, (ounces, fitted, other, (low, high)) in balls:
         mass = ounces * OUNCE
         start, drop = simulator(mass), read(folder, ball, fitted)
-        there = (folder / "{}_drop{}.csv".format(*judged)).is_file()
-        held = read(folder, *judged) if there else 0.5
+        there = (folder / "{}_drop{}.csv".format(*other)).is_file()
+        drops, held = [drop], read(folder, *other) if there else 0.5
+        if unseen is not None:
+            drops, held = drops_of(folder, ball), drops_of(unseen, ball)
+            if not held:
+                print(f"{ball}: no drop of it in {unseen}")
+                continue
         found = gs.discover(
             start,
-            drop,
+            drops,
             candidates={"joint.tau_passive[height]": ("joint.qd[height]",)},
             horizon=0.8,
             stride=0.1,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import judged
 import numpy as np
 
 import graftsim as gs
@@ -69,7 +70,7 @@ def free() -> dict[str, gs.Domain]:
 
 
 def main() -> int:
-    arguments = Figures.arguments(__doc__ or "").parse_args()
+    arguments = judged.add_option(Figures.arguments(__doc__ or "")).parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "multiarm_pendulum"
     if not folder.is_dir():
         print(f"No recordings in {folder}: set GRAFTSIM_DATA to the data folder.", file=sys.stderr)
@@ -77,6 +78,8 @@ def main() -> int:
     figures = Figures("Triple pendulum", seed=arguments.seed, json_path=arguments.json)
     authors = json.loads((folder / "authors_estimates.json").read_text())["triple"]
     recording = read(folder)
+    unseen = judged.folder(arguments, "multiarm_pendulum")
+    judged.say(figures, unseen)
     results = {}
     for label, known in (("rods", False), ("authors", True)):
         problem = gs.Problem(
@@ -84,6 +87,7 @@ def main() -> int:
             recording,
             free(),
             horizon=0.5,
+            holdout=0.25 if unseen is None else read(unseen),
             max_windows=4 if arguments.quick else 60,
         )
         local = gs.LevenbergMarquardt(3 if arguments.quick else 50)

@@ -20,6 +20,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 import jax
 import jax.numpy as jnp
+import judged
 import numpy as np
 from scipy.optimize import minimize
 
@@ -113,14 +114,17 @@ def windows(simulator: gs.Simulator, q: np.ndarray, qd: np.ndarray) -> gs.Proble
     )
 
 
-def squares(figures: Figures, data: Path, seed: int, gradients: bool) -> None:
-    """Fit on 50 drops, judge on 50 others."""
+def squares(figures: Figures, data: Path, unseen: Path | None, seed: int, gradients: bool) -> None:
+    """Fit on 50 drops, judge on all others, or on those of another folder."""
     q, qd = drops(data)
     order = np.random.default_rng(seed).permutation(len(q))
     # Lying flat, the tracked angle is 2 degrees off a quarter turn: the markers' own angle.
     lying = np.mod(q[order[:50], -1, 2] + np.pi / 4, np.pi / 2) - np.pi / 4
     q[..., 2] -= np.median(lying)
     train, test = ((q[o], qd[o]) for o in (order[:50], order[50:]))
+    if unseen is not None:
+        test = drops(unseen)
+        test[0][..., 2] -= np.median(lying)
     began = time.perf_counter()
     found = []
     for friction in FRICTIONS:
@@ -170,8 +174,8 @@ def after_impact(model: gs.Model, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     return np.asarray(jax.vmap(lambda s: simulator.rollout(s, steps=1).qd[1])(states))
 
 
-def ellipses(figures: Figures, data: Path, seed: int, most: int) -> None:
-    """Friction and restitution from velocities before and after single impacts."""
+def impacts(data: Path, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities before and after, and states, of single impacts, in a random order."""
     table = np.genfromtxt(data / "ellipse_impacts.csv", delimiter=",", names=True)
     table = table[sum(table[f] for f in table.dtype.names if f.startswith("flag")) == 0]
     order = np.random.default_rng(seed).permutation(len(table))
@@ -185,7 +189,16 @@ def ellipses(figures: Figures, data: Path, seed: int, most: int) -> None:
     angle = table["th0"][order]
     a, b, _ = AXES
     height = np.hypot(a * np.sin(angle), b * np.cos(angle))
-    q = np.stack([np.zeros_like(angle), height, angle], 1)
+    return before, after, np.stack([np.zeros_like(angle), height, angle], 1)
+
+
+def ellipses(figures: Figures, data: Path, unseen: Path | None, seed: int, most: int) -> None:
+    """Friction and restitution from velocities before and after single impacts."""
+    before, after, q = impacts(data, seed)
+    fitted_to = len(before)
+    if unseen is not None:
+        more = impacts(unseen, seed)
+        before, after, q = (np.concatenate(x) for x in zip((before, after, q), more, strict=True))
     model = body("ellipsoid", AXES, MASS * RADIUS**2, gravity=0.0)
 
     def surface(x: np.ndarray) -> gs.Model:
@@ -199,7 +212,7 @@ def ellipses(figures: Figures, data: Path, seed: int, most: int) -> None:
         off = (after_impact(surface(x), q[rows], before[rows]) - after[rows]) * unit
         return float(np.linalg.norm(off, axis=1).mean())
 
-    train, test = slice(0, 200), slice(200, 700)
+    train, test = slice(0, 200), slice(200, 700) if unseen is None else slice(fitted_to, None)
     began = time.perf_counter()
     starts = [np.array([mu, 0.3]) for mu in (0.1, 0.3, 1.0)]
     runs = [
@@ -223,7 +236,7 @@ def ellipses(figures: Figures, data: Path, seed: int, most: int) -> None:
 
 
 def main() -> int:
-    parser = Figures.arguments(__doc__ or "")
+    parser = judged.add_option(Figures.arguments(__doc__ or ""))
     parser.add_argument("--gradients", action="store_true", help="no derivative-free last stage")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
@@ -232,9 +245,11 @@ def main() -> int:
         print(f"No recordings in {data}: set GRAFTSIM_DATA.", file=sys.stderr)
         return 2
     figures = Figures("Planar impacts", seed=arguments.seed, json_path=arguments.json)
-    ellipses(figures, data, arguments.seed, 3 if arguments.quick else 60)
+    unseen = judged.folder(arguments, "planar_impacts")
+    judged.say(figures, unseen)
+    ellipses(figures, data, unseen, arguments.seed, 3 if arguments.quick else 60)
     if not arguments.quick:
-        squares(figures, data, arguments.seed, arguments.gradients)
+        squares(figures, data, unseen, arguments.seed, arguments.gradients)
     return 0 if figures.finish() else 1
 
 

@@ -52,10 +52,10 @@ def print_description(model: Model, console: Console) -> None:
     columns = {"dof": "joint", "type": "type", "axis": "axis"} | {k: k for k in PASSIVE}
     _table(console, "Joints (N m and rad, or N and m)", d["joints"], columns)
     _table(console, "Actuators", d["actuators"], {k: k for k in (*d["actuators"], {})[0]})
-    tendons = [t | {"joints": _sum(t["joints"])} for t in d["tendons"]]
+    tendons = [t | {"joints": _length(t)} for t in d["tendons"]]
     pulls = {k: k for k in ("stiffness", "damping", "friction")}
     heads = {"name": "tendon", "joints": "length"} | pulls
-    _table(console, "Tendons: joints they go over", tendons, heads)
+    _table(console, "Tendons: what their lengths are sums of", tendons, heads)
     named = {k: k for k in ("kind", "first", "second")}
     points = {"anchor": "point of the first (m)", "opposite": "of the second (m)"}
     turned = {"rotation": "second in first (w x y z)"}
@@ -99,9 +99,13 @@ def _print_pairs(pairs: list[dict[str, Any]], console: Console) -> None:
     _table(console, title, pairs, {"name": "pair"} | named | units)
 
 
-def _sum(terms: Any) -> str:
-    """Coefficients and names as a sum."""
-    return " + ".join(f"{c:g} {name}" for name, c in terms.items())
+def _length(tendon: dict[str, Any]) -> str:
+    """Coefficients and joints, and stretches between frames, as a sum."""
+    terms = [f"{c:g} {name}" for name, c in tendon["joints"].items()]
+    for kind, share, *frames in tendon["path"]:
+        between = f"{'' if kind == 'straight' else kind}|{' - '.join(frames)}|"
+        terms.append(between if share == 1 else f"{share:g} {between}")
+    return " + ".join(terms)
 
 
 def _table(

@@ -17,6 +17,7 @@ from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.medium import medium_forces
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
 from graftsim.dynamics.passive import displacements, resistance, with_friction
+from graftsim.dynamics.paths import posed, site_arms, tendon_arms
 from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
 from graftsim.model.model import Joints
@@ -56,26 +57,22 @@ def acceleration(
     qd = scope.tap("state.qd", state.qd)
     u = scope.tap("control.u", commands.u)
     motion = joint_motion(m, q, qd)
-    placed = contact is not None or m.model.loop.names
+    placed = contact is not None or m.model.loop.names or m.model.through_space
     X_0 = world_transforms(m.tree, motion) if placed else None
-
-    # World poses are computed only when recorded: a tree without contact does not use them.
-    def poses() -> dict[str, Array]:
-        X = world_transforms(m.tree, motion) if X_0 is None else X_0
-        return {"link.position": X.r, "link.rotation": transpose(X.E)}
-
-    scope.tap_lazily(poses)
-    v = scope.tap("link.velocity", link_velocity(m.tree, motion))
-    scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
+    v = _moving(m, motion, X_0, scope)
     model, actuator = m.model, m.model.actuator
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
 
     def drive() -> tuple[Stretched, Driven]:
-        tendons = tendon_forces(model.tendon, q_dof, qd_dof, scope=scope)
+        pose = posed(m, motion, X_0)
+        arms = tendon_arms(model.tendon, q_dof, pose)
+        tendons = reach = tendon_forces(model.tendon, arms, qd_dof, scope=scope)
+        if pose is not None and actuator.sites:
+            reach = tendons.beside(site_arms(pose), qd_dof)
         late = scope.tap("actuator.delayed", delayed(actuator, commands, u))
         act = state.act
-        return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, tendons, scope=scope)
+        return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
 
     load = None
     if model.joint.load_dependent:
@@ -98,6 +95,22 @@ def acceleration(
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
     pose = Pose(motion, X_0, v, q_dof, qd_dof)
     return _held(m, found, articulated, pose, scope) if model.closed else found
+
+
+def _moving(
+    m: Mechanism, motion: JointMotion, X_0: Transform | None, scope: Tapper
+) -> Float[Array, "nl 6"]:
+    """Velocities of the links; names them and the poses."""
+
+    # World poses are computed only when recorded: a tree without contact does not use them.
+    def poses() -> dict[str, Array]:
+        X = world_transforms(m.tree, motion) if X_0 is None else X_0
+        return {"link.position": X.r, "link.rotation": transpose(X.E)}
+
+    scope.tap_lazily(poses)
+    v = scope.tap("link.velocity", link_velocity(m.tree, motion))
+    scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
+    return v
 
 
 def _armature(

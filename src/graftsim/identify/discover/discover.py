@@ -83,12 +83,9 @@ def discover(
     _check_network(network)
     blueprint, targets = _library(simulator, candidates, free, shared)
     options = {"growth": (0.2, 1.0)} | options
-    given = [x for inputs in (candidates or {}).values() for x in inputs]
-    features = {x.text: x for x in given if isinstance(x, Feature)}
+    features = _features(candidates or {})
     quest = _Quest(simulator, recordings, free, options, targets, network, seed, progress, features)
-    problem = quest.posed(blueprint, tuple(targets))
-    _check_single(problem.simulator)
-    _check_heldout(problem)
+    problem = _checked(quest.posed(blueprint, tuple(targets)))
     criteria = criteria or Criteria()
     progress(f"screening {len(problem.parameters.groups)} pairs of variable and input")
     tell = partial(_tell, quest)
@@ -137,10 +134,19 @@ def _check_network(network: Specification | None) -> None:
         )
 
 
-def _check_single(simulator: Simulator) -> None:
-    """ProblemError: rows of several numbers, of which each wants a formula of its own."""
-    assert isinstance(simulator.grafts, BoundGrafts)
-    for graft in simulator.grafts.grafts:
+def _features(candidates: Mapping[str, Sequence[str | Feature]]) -> dict[str, Feature]:
+    """Candidates that are functions, by their text."""
+    given = (x for inputs in candidates.values() for x in inputs)
+    return {x.text: x for x in given if isinstance(x, Feature)}
+
+
+def _checked(problem: Problem) -> Problem:
+    """The problem. ProblemError: a candidate whose rows are several numbers, of which each wants a
+    formula of its own; too little is held out to judge by.
+    """
+    grafts = problem.simulator.grafts
+    assert isinstance(grafts, BoundGrafts)
+    for graft in grafts.grafts:
         for target in graft.wiring.targets:
             if len(target.columns) > 1 and isinstance(graft.wiring.specification, Library):
                 one = target.columns[0]
@@ -148,10 +154,6 @@ def _check_single(simulator: Simulator) -> None:
                     f"A candidate is one number a row, and {target.name} has "
                     f"{len(target.columns)}: name one, such as {one}."
                 )
-
-
-def _check_heldout(problem: Problem) -> None:
-    """ProblemError: too little is held out to judge by."""
     if not problem.heldout:
         raise ProblemError("Discovery needs recordings that are held out, to judge by.")
     count = len(problem.heldout_windows())
@@ -160,6 +162,7 @@ def _check_heldout(problem: Problem) -> None:
             f"Windows held out: {count}, too few to tell an improvement from chance. Hold out "
             "more, or choose a shorter horizon."
         )
+    return problem
 
 
 @dataclass(frozen=True)
@@ -242,7 +245,7 @@ def _library(
             if names:
                 add("joint.tau_passive[*]", (f"joint.q[{names}]",), library)
         add("joint.tau_passive[*]", ("joint.qd",), SPEED)
-        driven = sorted({quoted(tree.dofs[d]) for d in actuator.dof})
+        driven = sorted({quoted(tree.dofs[d]) for d in actuator.dof if d >= 0})
         if driven:
             names = ",".join(driven)
             add(f"joint.tau_actuator[{names}]", ("joint.tau_actuator[*]",), GAIN)
