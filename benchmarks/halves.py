@@ -81,8 +81,8 @@ def of_tosses(quick: bool) -> gs.Problem:
     """Friction, stiffness, dissipation of the cube's contact and the cameras' unit, from the start
     that the experiment with tosses ends best from: less friction and softer than unasked.
     """
-    given = tosses.read(DATA / tosses.SETS["contactnets"], "contactnets")
-    given = given[: 4 if quick else TOSSES].trimmed(SAMPLES)
+    every = tosses.read(DATA / tosses.SETS["contactnets"], "contactnets")
+    given = every[: 4 if quick else TOSSES].trimmed(SAMPLES)
     model = tosses.cube()
     softer = model.pair.stiffness * 0.1
     model = with_leaf(with_leaf(model, "pair.stiffness", softer), "pair.friction", jnp.array([0.3]))

@@ -21,6 +21,7 @@ SCRIPTS = {
     "experiments/e05_real_double_pendulum.py": ("--quick",),
     "experiments/e06_heading_vectors.py": ("--quick",),
     "experiments/e07_mixture_online.py": ("--quick",),
+    "experiments/e08_planar_pushing.py": ("--quick",),
     "experiments/e09_swimmer.py": ("--only", "air", "--quick"),
     "experiments/e11_gradient_run_time.py": ("--quick",),
     "experiments/multiarm_pendulum.py": ("--quick",),

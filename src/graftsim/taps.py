@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+import jax.numpy as jnp
+import numpy as np
+
 from graftsim.errors import VariableError, suggest
 
 
@@ -68,9 +71,12 @@ CATALOGUE: dict[str, Variable] = {
         True,
     ),
     "joint.qdd": Variable("dof", "rad/s^2 | m/s^2", "joint accelerations, before contact impulses"),
+    "joint.reaction": Variable(
+        "dof", "N m | N", "force of prescribed motion; step's mean, contact impulses included", True
+    ),
     "loop.error": Variable("closure", "m | rad", "how far loops and couplings are open", True),
     "loop.force": Variable(
-        "closure", "N | N m", "force that holds them, contact impulses' share left out", True
+        "closure", "N | N m", "force that holds them; with contact impulses the step's mean", True
     ),
     "contact.depth": Variable("contact", "m", "overlap of the shapes; minus the gap when apart"),
     "contact.position": Variable("contact", "m", "place of the contact in the world", True),
@@ -145,6 +151,9 @@ class Scope:
         self._values: dict[str, Any] = {}
         # What augmentations leave for later in the same step, and for who reads the scope.
         self.notes: dict[str, Any] = {}
+        # Of variables that are named in parts: rows so far, and those that are there for reading.
+        self._rows: dict[str, np.ndarray] = {}
+        self.present: dict[str, np.ndarray] = {}
         for name in self._augmentations:
             _known(name)
 
@@ -156,6 +165,29 @@ class Scope:
         if name in self._augmentations:
             value = self._augmentations[name](value, self)
         self._values[name] = value
+        return value
+
+    def tap_rows(self, name: str, value: Any, rows: np.ndarray, count: int) -> Any:
+        """Name rows of a variable of `count` rows, whose others are named apart; zero until then.
+
+        An augmentation runs each time, and reads in `present` which rows are named now. Raises
+        VariableError as `tap`.
+        """
+        _known(name)
+        named = self._rows.setdefault(name, np.zeros(count, bool))
+        if named[rows].any() or (name in self._values and not named.any()):
+            raise VariableError(f"'{name}' is named twice in one step.")
+        whole = self._values.get(name)
+        if whole is None:
+            whole = jnp.zeros((count, *jnp.shape(value)[1:]), value.dtype)
+        whole = whole.at[rows].set(value)
+        named[rows] = True
+        if name in self._augmentations:
+            self.present[name] = np.isin(np.arange(count), rows)
+            value = self._augmentations[name](whole, self)[rows]
+            whole = whole.at[rows].set(value)
+        self.present[name] = named.copy()
+        self._values[name] = whole
         return value
 
     def tap_lazily(self, values: Callable[[], Mapping[str, Any]]) -> None:

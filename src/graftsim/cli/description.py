@@ -51,7 +51,7 @@ def print_description(model: Model, console: Console) -> None:
     console.print(branches["world"])
     columns = {"dof": "joint", "type": "type", "axis": "axis"} | {k: k for k in PASSIVE}
     _table(console, "Joints (N m and rad, or N and m)", d["joints"], columns)
-    _table(console, "Actuators", d["actuators"], {k: k for k in (*d["actuators"], {})[0]})
+    _table(console, "Actuators", d["actuators"], {k: k for x in d["actuators"] for k in x})
     tendons = [t | {"joints": _length(t)} for t in d["tendons"]]
     pulls = {k: k for k in ("stiffness", "damping", "friction")}
     heads = {"name": "tendon", "joints": "length"} | pulls
@@ -117,14 +117,14 @@ def _table(
 
     if not rows:
         return
-    shown = {k: v for k, v in columns.items() if any(r[k] not in (None, 0.0, []) for r in rows)}
+    shown = {k: v for k, v in columns.items() if any(r.get(k) not in (None, 0.0, []) for r in rows)}
     console.print(Text(title, "bold"))  # a table's own title is broken at the table's width
     table = Table()
     for key, heading in shown.items():
-        numeric = any(isinstance(r[key], int | float) for r in rows)
+        numeric = any(isinstance(r.get(key), int | float) for r in rows)
         table.add_column(Text(heading), justify="right" if numeric else "left")
     for row in rows:
-        table.add_row(*(Text(_cell(row[k])) for k in shown))
+        table.add_row(*(Text(_cell(row.get(k))) for k in shown))
     console.print(table)
 
 

@@ -22,7 +22,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from graftsim.contact.detect import Contacts, detect, places
-from graftsim.contact.kinetics import coupled, relative_velocities, signs_of, unit_impulses
+from graftsim.contact.kinetics import (
+    coupled,
+    relative_velocities,
+    signs_of,
+    unit_impulses,
+    wrenches,
+)
 from graftsim.contact.law import Felt, Free, ImpulseLaw, Passage
 from graftsim.contact.push_out import push_out
 from graftsim.contact.timing import timing
@@ -90,8 +96,12 @@ class RigidContact(ImpulseLaw):
             left = _put(index, _left_open(problem, solved, method), left)
         scope.tap_lazily(lambda: {"contact.residual": left})
         impulse = _named(impulse, b, h, span, scope)
-        felt = Felt(impulse, left) if scope is not OFF else ()
+        felt = ()
+        if scope is not OFF:
+            felt = Felt(impulse, left, wrenches(found, at, free.X_0, impulse))
         impulse = pick(impulse)
+        if felt:
+            felt = felt._replace(loops=unit.held(impulse.reshape(-1)))
         late = impulse * pick((h - when.delay) / span)[:, None]
         A_n = problem.A[::3]
         moving = jnp.where(flies, pick(after[:, 0]), 0.0) + A_n @ late.reshape(-1)

@@ -13,7 +13,7 @@ from graftsim.dynamics.mechanism import (
     rows,
     to_parents,
 )
-from graftsim.dynamics.motion import JointMotion, velocity_bias
+from graftsim.dynamics.motion import JointMotion, per_link, velocity_bias
 from graftsim.model.tree import Tree
 from graftsim.solvers.small import backward, forward
 from graftsim.spatial.vectors import apply, cross_force, mirror
@@ -28,32 +28,46 @@ def aba(
     f_ext: Float[Array, "nl 6"] | None,
     *,
     armature: Float[Array, " nv"] | None = None,
+    known: Float[Array, " nv"] | None = None,
     scope: Tapper = OFF,
 ) -> tuple[Float[Array, " nv"], Articulated]:
     """Passes 2 and 3 of the algorithm, given joint motion and link velocities (pass 1).
 
-    With the accelerations comes the factorisation of the inertia, which impulses need.
+    With the accelerations comes the factorisation of the inertia, which impulses need. known: the
+    accelerations of joints whose motion is prescribed (`Model.guided`), 0 of others: hybrid
+    dynamics [RBDA 9.2]. Such a joint carries on as a fixed one, with S qdd in its c.
     """
     tree, X = m.tree, motion.X
     armature = m.model.joint.armature if armature is None else armature
+    held = () if known is None else m.model.guided
     c = velocity_bias(motion, v)
+    if known is not None:
+        c = c + per_link(tree, motion.S * known[:, None])
     p = cross_force(v, apply(m.I, v))
     if f_ext is not None:
         p = p - f_ext
 
-    groups = _inwards(m, motion, c, p, tau, armature)
+    groups = _inwards(m, motion, c, p, tau, armature, held)
     qdd, a = _outwards(m, motion, c, groups)
     scope.tap_lazily(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
-    found = assemble(qdd, [g.dofs.reshape(-1) for g in _moving(groups)]) if qdd else tau
-    return scope.tap("joint.qdd", found), Articulated(tree, X, groups)
+    places = [g.dofs.reshape(-1) for g in _moving(groups)]
+    if known is not None and held:
+        places.append(_dofs(tree, held))
+        qdd.append(rows(known, places[-1]))
+    found = assemble(qdd, places) if qdd else tau
+    return scope.tap("joint.qdd", found), Articulated(tree, X, groups, held)
 
 
-def articulated_inertia(m: Mechanism, motion: JointMotion) -> Articulated:
-    """The factorised inertia alone, without forces and accelerations."""
+def articulated_inertia(
+    m: Mechanism, motion: JointMotion, held: tuple[int, ...] = ()
+) -> Articulated:
+    """The factorised inertia alone, without forces and accelerations. held: links whose joints do
+    not move.
+    """
     p = jnp.zeros((m.tree.nl, 6), motion.S.dtype)
     tau = jnp.zeros(m.tree.nv, motion.S.dtype)
-    groups = _inwards(m, motion, p, p, tau, m.model.joint.armature)
-    return Articulated(m.tree, motion.X, groups)
+    groups = _inwards(m, motion, p, p, tau, m.model.joint.armature, held)
+    return Articulated(m.tree, motion.X, groups, held)
 
 
 def _inwards(
@@ -63,6 +77,7 @@ def _inwards(
     p: Float[Array, "nl 6"],
     tau: Float[Array, " nv"],
     armature: Float[Array, " nv"],
+    held: tuple[int, ...],
 ) -> list[list[_Group]]:
     """Pass 2, from the tips inwards: articulated inertias I_A and bias forces p_A by level."""
     tree, X = m.tree, motion.X
@@ -74,7 +89,7 @@ def _inwards(
         I_A = I_own if I_A is None else I_own + to_parents(tree, d + 1, I_A)
         p_A = p_own if p_A is None else p_own + to_parents(tree, d + 1, p_A)
         groups = [
-            _Group(g, tree, motion, I_A, p_A, tau, armature) for g in _by_freedom(tree, index)
+            _Group(g, tree, motion, I_A, p_A, tau, armature) for g in _by_freedom(tree, index, held)
         ]
         groups_of_level[d] = groups
         if d > 0:
@@ -124,13 +139,18 @@ class Articulated:
     A unit impulse on a link meets the joints on its way inwards; what each joint then feels is its
     innovation u. With it J H^-1 J^T is u^T D^-1 u, without a way back outwards (Rodriguez, Jain,
     Kreutz-Delgado 1991), and H^-1 J^T lambda one way outwards for the sum of all impulses.
-    Innovations stand in the order in which groups of joints are met on the way outwards.
+    Innovations stand in the order in which groups of joints are met on the way outwards. Joints of
+    `held` links do not move and have none.
     """
 
     def __init__(
-        self, tree: Tree, X: Float[Array, "nl 6 6"], groups_of_level: list[list[_Group]]
+        self,
+        tree: Tree,
+        X: Float[Array, "nl 6 6"],
+        groups_of_level: list[list[_Group]],
+        held: tuple[int, ...] = (),
     ) -> None:
-        self.tree, self.X, self.groups_of_level = tree, X, groups_of_level
+        self.tree, self.X, self.groups_of_level, self.held = tree, X, groups_of_level, held
 
     def innovations(
         self, f: Float[Array, "nl 6 k"], tau: Float[Array, "nv k"] | None = None
@@ -165,6 +185,8 @@ class Articulated:
             if d > 0:
                 Xt = jnp.swapaxes(rows(self.X, index), -1, -2)
                 carried = Xt @ assemble(pieces, places)
+        if not z:
+            return jnp.zeros((0, f.shape[-1])), jnp.zeros((0, f.shape[-1]))
         return jnp.concatenate(z), jnp.concatenate(y)
 
     def response(self, y: Float[Array, "nv k"]) -> Float[Array, "nv k"]:
@@ -191,12 +213,25 @@ class Articulated:
                 pieces.append(a)
                 places.append(g.places)
             above = assemble(pieces, places)
+        if self.held:
+            dofs.append(_dofs(tree, self.held))
+            out.append(jnp.zeros((len(dofs[-1]), k), y.dtype))
         return assemble(out, dofs)
 
 
-def _by_freedom(tree: Tree, index: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Links of a level by number of degrees of freedom n: (n, their places in the level, links)."""
-    n = np.array([tree.joint_types[i].nv for i in index])
+def _dofs(tree: Tree, links: tuple[int, ...]) -> np.ndarray:
+    """Degrees of freedom of links."""
+    return np.concatenate([tree.v_index[i] for i in links])
+
+
+def _by_freedom(
+    tree: Tree, index: np.ndarray, held: tuple[int, ...]
+) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Links of a level by number of degrees of freedom n: (n, their places in the level, links).
+
+    Those that are held have none.
+    """
+    n = np.array([0 if i in held else tree.joint_types[i].nv for i in index])
     return [(int(k), np.flatnonzero(n == k), index[n == k]) for k in np.unique(n)]
 
 

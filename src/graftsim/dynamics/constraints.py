@@ -175,6 +175,10 @@ class Constrained:
         own = self.y.shape[0]
         return self.articulated.response(y[:own] - self.y @ y[own:])
 
+    def answer(self, y: Float[Array, " n"]) -> Float[Array, " m"]:
+        """Impulses of the loops that answer others, of which these are the innovations."""
+        return -y[self.y.shape[0] :]
+
     def closing(
         self, rate: Float[Array, "m k"]
     ) -> tuple[Float[Array, "m k"], Float[Array, "nv k"]]:

@@ -80,6 +80,17 @@ def velocity_bias(motion: JointMotion, v: Float[Array, "nl 6"]) -> Float[Array, 
     return motion.c_J + cross_motion(v, motion.v_J)
 
 
+def per_link(tree: Tree, x: Float[Array, "nv 6"]) -> Float[Array, "nl 6"]:
+    """Sum rows of the degrees of freedom into their links."""
+    pieces = [
+        jnp.sum(joint_rows(x, dofs, len(links)), 1)
+        if kind.nv
+        else jnp.zeros((len(links), 6), x.dtype)
+        for (kind, links), dofs in zip(tree.groups, tree.v_rows, strict=True)
+    ]
+    return assemble(pieces, [links for _, links in tree.groups])
+
+
 def at(X: Transform, index: np.ndarray) -> Transform:
     """Transforms of some links."""
     return Transform(rows(X.E, index), rows(X.r, index))

@@ -9,12 +9,18 @@ from graftsim.dynamics.mechanism import (
     Mechanism,
     assemble,
     from_parents,
-    joint_rows,
     prepare,
     rows,
     to_parents,
 )
-from graftsim.dynamics.motion import JointMotion, at, joint_motion, link_velocity, velocity_bias
+from graftsim.dynamics.motion import (
+    JointMotion,
+    at,
+    joint_motion,
+    link_velocity,
+    per_link,
+    velocity_bias,
+)
 from graftsim.model.model import Model
 from graftsim.spatial.vectors import apply, cross_force
 
@@ -44,7 +50,7 @@ def newton_euler(
 ) -> Float[Array, " nv"]:
     """`inverse_dynamics` of a motion and link velocities that are known already."""
     tree = m.tree
-    S_qdd = _per_link(m, motion.S * qdd[:, None]) + velocity_bias(motion, v)
+    S_qdd = per_link(tree, motion.S * qdd[:, None]) + velocity_bias(motion, v)
 
     a_base = jnp.concatenate([jnp.zeros_like(m.model.world.gravity), -m.model.world.gravity])
     a: list[Float[Array, "k 6"]] = []
@@ -74,15 +80,3 @@ def bias_forces(
 ) -> Float[Array, " nv"]:
     """C(q, qd): Coriolis, centrifugal and gravity forces (N m, N); tau = H qdd + C."""
     return inverse_dynamics(model, q, qd, jnp.zeros_like(qd))
-
-
-def _per_link(m: Mechanism, x: Float[Array, "nv 6"]) -> Float[Array, "nl 6"]:
-    """Sum rows of the degrees of freedom into their links."""
-    tree = m.tree
-    pieces = [
-        jnp.sum(joint_rows(x, dofs, len(links)), 1)
-        if kind.nv
-        else jnp.zeros((len(links), 6), x.dtype)
-        for (kind, links), dofs in zip(tree.groups, tree.v_rows, strict=True)
-    ]
-    return assemble(pieces, [links for _, links in tree.groups])

@@ -84,7 +84,7 @@ def tendon_forces(
     """Joint forces C^T (limits - k stretch - d rate - friction) at lengths and velocities."""
     nv, C = qd.shape[0], arms.C
     if not tendon.names:
-        none = jnp.zeros(0, qd.dtype)
+        none = arms.length
         length, rate = scope.tap("tendon.length", none), scope.tap("tendon.rate", none)
         scope.tap("tendon.force", none)
         return Stretched(length, rate, scope.tap("joint.tau_tendon", jnp.zeros(nv, qd.dtype)), C)

@@ -43,18 +43,18 @@ CLOSED = 1e-9
 
 def closed(m: Mechanism, state: State) -> State:
     """A state that is nearly on the loops, put on them: positions and velocities."""
-    q, qd = on_loops(m, state.q, state.qd)
+    q, qd = on_loops(m, state.q, state.qd, m.model.guided)
     return replace(state, q=q, qd=qd)
 
 
-def on_loops(m: Mechanism, q: Q, qd: Qd) -> tuple[Q, Qd]:
-    """Positions and velocities on the loops by a step of Newton.
+def on_loops(m: Mechanism, q: Q, qd: Qd, held: tuple[int, ...] = ()) -> tuple[Q, Qd]:
+    """Positions and velocities on the loops by a step of Newton; joints of `held` links stay.
 
     What is left of positions and the velocities need no Jacobian of their own: that of one step
     before is right but for the product of both errors.
     """
     pose, rows = _rows(m, q, qd)
-    inertia = Constrained(m, articulated_inertia(m, pose.motion), rows.J)
+    inertia = Constrained(m, articulated_inertia(m, pose.motion, held), rows.J)
     one = jnp.ones((), q.dtype)
     q = move(m.tree, q, inertia.closing(rows.error[:, None])[1][:, 0], one)
     _, rows = _rows(m, q, qd)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
+from graftsim.dynamics.actuation.path import Stretch, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import link_acceleration, world_transforms
@@ -29,13 +30,17 @@ from graftsim.taps import OFF, Tapper
 
 
 class Acceleration(NamedTuple):
-    """Joint accelerations, what the actuators' memory follows, and what both come from."""
+    """Joint accelerations, what the actuators' memory follows, and what both come from.
+
+    held: forces of the loops, () without loops.
+    """
 
     qdd: Float[Array, " nv"]
     seen: Seen
     motion: JointMotion
     X_0: Transform | None
     articulated: Inertia
+    held: Any = ()
 
 
 def acceleration(
@@ -80,7 +85,12 @@ def acceleration(
         tendons, driven = drive()
         f_ext = _external(m, contact, motion, X_0, v, scope)
         bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
-        load = Load(driven.tau, tendons.tau - bias)
+        external = tendons.tau - bias
+        if model.closed:
+            others = sum(resisting) + tendons.tau + driven.tau
+            pose = Pose(motion, X_0, v, q_dof, qd_dof)
+            external = external + _loop_forces(m, pose, others, f_ext)
+        load = Load(driven.tau, external)
         passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
         tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)
     else:
@@ -91,10 +101,17 @@ def acceleration(
         tau = scope.tap("joint.tau", passive + driven.tau)
         f_ext = _external(m, contact, motion, X_0, v, scope)
     armature = _armature(model.joint, state.qd, load, implicit)
-    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, scope=scope)
+    known = commands.path.acceleration if isinstance(commands.path, Stretch) else None
+    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
     pose = Pose(motion, X_0, v, q_dof, qd_dof)
-    return _held(m, found, articulated, pose, scope) if model.closed else found
+    if model.closed:
+        found, loops = _held(m, found, articulated, pose, scope)
+        tau = tau + loops
+    if known is not None:
+        qdd = found.qdd
+        scope.tap_lazily(lambda: {"joint.reaction": reaction(m, motion, v, qdd, f_ext, tau)})
+    return found
 
 
 def _moving(
@@ -111,6 +128,15 @@ def _moving(
     v = scope.tap("link.velocity", link_velocity(m.tree, motion))
     scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
     return v
+
+
+def _loop_forces(
+    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
+) -> Float[Array, " nv"]:
+    """Joint forces of the loops under forces without dry friction, which hangs on them."""
+    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
+    held = hold(m, pose, free, tree)
+    return held.force @ held.rows.J
 
 
 def _armature(
@@ -145,12 +171,13 @@ def _external(
 
 def _held(
     m: Mechanism, found: Acceleration, articulated: Articulated, pose: Pose, scope: Tapper
-) -> Acceleration:
-    """The acceleration with the forces that keep loops and couplings closed."""
+) -> tuple[Acceleration, Float[Array, " nv"]]:
+    """The acceleration with loops and couplings closed, and the joint forces that close them."""
     held = hold(m, pose, found.qdd, articulated)
     scope.tap_lazily(lambda: {"loop.error": held.rows.error, "loop.force": held.force})
     if scope is not OFF:
         # What a network adds to accelerations it adds before loops are closed.
         scope.amend("joint.qdd", held.qdd)
         scope.amend("link.acceleration", link_acceleration(m, pose.motion, pose.v, held.qdd))
-    return found._replace(qdd=held.qdd, articulated=held.inertia)
+    closed = found._replace(qdd=held.qdd, articulated=held.inertia, held=held.force)
+    return closed, held.force @ held.rows.J

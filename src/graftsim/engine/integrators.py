@@ -9,8 +9,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from graftsim.contact.law import ContactLaw, Free
+from graftsim.contact.law import ContactLaw, Felt, Free
 from graftsim.dynamics.actuation import Commands, Seen, next_act
+from graftsim.dynamics.actuation.path import Stretch, along, jolt
 from graftsim.dynamics.mechanism import Mechanism, by_joint_type
 from graftsim.engine.forces import Acceleration, acceleration
 from graftsim.engine.pieces import Piece, in_pieces
@@ -97,7 +98,7 @@ class Euler(Integrator):
             state: State, left: Float[Array, ""], cut: Bool[Array, ""] | bool, scope: Tapper
         ) -> Piece:
             found = self.accelerate(m, state, u, left, scope, contact)
-            return _euler(m, state, left, found, cut, contact, scope)
+            return _euler(m, state, left, found, cut, contact, scope, u.path)
 
         cuts = 0 if contact is None else contact.located_impacts()
         return in_pieces(piece, state, h, cuts, scope)
@@ -111,6 +112,7 @@ def _euler(
     cut: Bool[Array, ""] | bool,
     contact: ContactLaw | None,
     scope: Tapper,
+    path: Stretch | tuple[()],
 ) -> Piece:
     """A step, or a piece of it."""
     qd = mean = state.qd + h * found.qdd
@@ -119,6 +121,14 @@ def _euler(
         assert found.X_0 is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
         qd, mean, impulse, h, span, felt = contact.velocities(m, free, state, h, cut, scope)
+        if felt and not isinstance(felt.loops, tuple):
+            felt = felt._replace(loops=felt.loops + h * found.held)
+        if path and isinstance(felt, Felt):
+            # Impulses alone: the forces of a piece have changed velocities for its time.
+            change = qd - state.qd - h * found.qdd
+            impulse_of_path = jolt(m, found.motion, change, felt.links)
+            felt = felt._replace(motion=impulse_of_path + h * scope["joint.reaction"])  # type: ignore[index]
+    mean = along(m, path, mean, h / span)
     act = next_act(m.model.actuator, found.seen, state.act, h)
     return Piece(
         State(q=move(m.tree, state.q, mean, span), qd=qd, act=act, impulse=impulse), h, felt

@@ -15,6 +15,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from graftsim.contact.by_pair import contact_law
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.actuation import (
     Commands,
@@ -23,10 +24,12 @@ from graftsim.dynamics.actuation import (
     next_held,
     steps_back,
 )
+from graftsim.dynamics.actuation.path import arrived, stretch
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.closing import assemble, closed
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
+from graftsim.engine.paths import check_paths
 from graftsim.engine.recorded import reader
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels
@@ -71,7 +74,8 @@ class Simulator(eqx.Module):
     """A mechanism in time. An immutable pytree: jit, grad and vmap it, and over its leaves.
 
     `dt` (s) is the step that controls and recordings are on; `substeps` divides it for the
-    integrator. `contact`: the law between shapes that touch; without one nothing touches.
+    integrator. `contact`: the law between shapes that touch, or laws by patterns of pair names,
+    `{"ground/*": SpringDamper(), "tip/*": Complementarity()}`; without one nothing touches.
     `back`: how many steps the longest delay of a command reaches back.
     """
 
@@ -90,7 +94,7 @@ class Simulator(eqx.Module):
         *,
         integrator: Integrator | None = None,
         substeps: int = 1,
-        contact: ContactLaw | None = None,
+        contact: ContactLaw | Mapping[str, ContactLaw] | None = None,
         grafts: Grafts | None = None,
         back: int | None = None,
     ) -> None:
@@ -107,6 +111,7 @@ class Simulator(eqx.Module):
         self.dt = jnp.asarray(dt, model.link.mass.dtype)
         self.integrator = SemiImplicitEuler() if integrator is None else integrator
         self.substeps = substeps
+        contact = contact_law(contact)
         if contact is not None and model.absent:
             raise ModelError(_absent(model))
         if contact is not None and not model.pair.names:
@@ -200,7 +205,8 @@ class Simulator(eqx.Module):
         `backend`: "kernel" (this package's compiler, on the CPU; `jax.vmap` fills its lanes),
         "xla", or "auto": kernels on the CPU, XLA elsewhere and for what kernels do not know.
         Raises KernelError: "kernel" was asked for and cannot be; ModelError: neither or both of
-        controls and steps, wrong shape; VariableError: a name that does not exist.
+        controls and steps, wrong shape, a path that jumps or leaves its joint's limits (numbers
+        that are traced are not checked); VariableError: a name that does not exist.
         """
         if (controls is None) == (steps is None):
             raise ModelError("rollout needs either controls [steps, nu] or a number of steps.")
@@ -214,6 +220,7 @@ class Simulator(eqx.Module):
                 f"controls must have shape [steps, {self.model.nu}] "
                 f"({', '.join(self.model.actuator.names) or 'no actuators'}), got {controls.shape}."
             )
+        check_paths(self, state, controls)
         return _choose(backend)(self, state, controls, tuple(record))
 
     def _scope(
@@ -246,7 +253,10 @@ class Simulator(eqx.Module):
     ) -> State:
         """A step in a scope; what grafts remember is what they saw at its start."""
         memory, held = state.memory, state.held
-        state = self._integrate(m, replace(state, memory=(), held=()), u, scope, (shares, held))
+        path = stretch(m, state, u, self.dt)
+        state = replace(state, memory=(), held=())
+        state = self._integrate(m, state, Commands(u, path=path), scope, (shares, held))
+        state = arrived(m, path, state)
         if self.back:
             # A graft may have changed the commands.
             held = next_held(m.model.actuator, held, u if scope is OFF else scope["control.u"])
@@ -266,7 +276,7 @@ class Simulator(eqx.Module):
         return delay_shares(self.model.actuator, self.dt, self.substeps, self.back)
 
     def _integrate(
-        self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Tapper, delay: Any
+        self, m: Mechanism, state: State, u: Commands, scope: Tapper, delay: Any
     ) -> State:
         """All sub-steps; `delay` is (shares, held)."""
         h = self.dt / self.substeps
@@ -274,13 +284,13 @@ class Simulator(eqx.Module):
         if scope is not OFF or left == 1:
             # Variables are named in the first sub-step, at the start of the step.
             first, mixed = jax.tree.map(_head, mixed), jax.tree.map(_tail, mixed)
-            state = self._substep(m, state, Commands(u, *first), h, scope)
+            state = self._substep(m, state, _mix(u, first), h, scope)
             left -= 1
         if left == 0:
             return state
 
         def body(s: State, mixed: Any) -> tuple[State, None]:
-            return self._substep(m, s, Commands(u, *mixed), h, scope.again()), None
+            return self._substep(m, s, _mix(u, mixed), h, scope.again()), None
 
         return jax.lax.scan(body, state, mixed, length=left)[0]
 
@@ -307,6 +317,10 @@ def _mixed(shares: Any, held: Any) -> tuple[Any, Any]:
     if isinstance(shares, tuple):
         return (), ()
     return shares[:, 0], jnp.sum(shares[:, 1:] * held, 1)
+
+
+def _mix(u: Commands, mixed: tuple[Any, Any]) -> Commands:
+    return u._replace(share=mixed[0], earlier=mixed[1])
 
 
 def _head(x: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from graftsim.errors import VariableError
 from graftsim.graft.network import Recurrent, Specification
 from graftsim.graft.structure import Frame, Structure
 from graftsim.graft.wiring import Input, Source, Target
@@ -200,6 +201,8 @@ class BoundGrafts(eqx.Module):
         def augmentation(name: str) -> Augmentation:
             def apply(value: Any, scope: Scope) -> Any:
                 for graft, place, state in found[name]:
+                    if not _its_turn(graft, place, name, scope):
+                        continue
                     value = _apply(graft, place, name, value, scope, last, state)
                 return value
 
@@ -214,6 +217,40 @@ class BoundGrafts(eqx.Module):
         last = {name: scope[name] for name, _ in self.previous}
         states = tuple(scope.notes[f"memory.{g.label}"] for g in self.grafts)
         return last, states
+
+
+def _its_turn(graft: BoundGraft, place: int, name: str, scope: Scope) -> bool:
+    """Whether the rows of a target are named now, where contact laws by pair name their own rows.
+
+    Raises VariableError: some are and some are not, or an input has rows that are named later.
+    """
+    now = scope.present.get(name)
+    if now is None:
+        return True
+    target = graft.wiring.targets[place]
+    mine = now[_rows_of(target.places, target.shape)]
+    if not mine.any():
+        return False
+    if not mine.all():
+        raise VariableError(
+            f"Graft '{graft.label}' on {name} has rows of several contact laws, which give their "
+            "forces at different times of a step: give each its own graft, with rows in brackets."
+        )
+    for source in graft.wiring.sources:
+        there = scope.present.get(source.name)
+        if source.previous or source.name == name or there is None:
+            continue
+        if not there[_rows_of(source.places, jnp.shape(scope[source.name]))].all():
+            raise VariableError(
+                f"Graft '{graft.label}': '{source.text}' has rows whose contact law acts later in "
+                f"the step than {name}. Take them from the step before: '{source.text}@prev'."
+            )
+    return True
+
+
+def _rows_of(places: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Rows of a variable in which places of it lie, flattened."""
+    return np.unique(np.array(places) // int(np.prod(shape[1:], dtype=int)))
 
 
 def _apply(

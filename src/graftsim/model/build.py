@@ -352,7 +352,8 @@ class Builder:
 
         torque: f = gain u. position: f = kp (u + zero - length) - kd rate. velocity:
         f = kd (u - rate). pid: as position, and ki times the integral of the error. voltage:
-        f = k/R (u - k rate). voltage_servo: see `drives.VoltageServo`.
+        f = k/R (u - k rate). voltage_servo: see `drives.VoltageServo`. path: no force; the joint is
+        where the command says, see `drives.Path`.
 
         The force is limited to `force_range` and by the speed-torque line, and the joint feels
         gear f. `tendon`, instead of a joint: length, rate and force are those of the tendon.

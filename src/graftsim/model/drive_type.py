@@ -64,6 +64,8 @@ class DriveType(abc.ABC):
     numbers: ClassVar[dict[str, Number]] = {}
     # Whether the command is a force, so that a measured one can stand for it.
     commands_force: ClassVar[bool] = False
+    # Whether the joint is where the command says, whatever force that takes.
+    prescribes: ClassVar[bool] = False
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)

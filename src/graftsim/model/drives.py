@@ -10,6 +10,27 @@ from jaxtyping import Array, Float
 from graftsim.model.drive_type import DriveType, Row, Signal
 
 
+@dataclass(frozen=True)
+class Path(DriveType):
+    """A joint whose motion is known: at the end of each step it is where the command says.
+
+    Its velocity there is the input `velocity`, or the mean one of the step. It has no force of its
+    own; what the motion takes is `joint.reaction`.
+    """
+
+    name = "path"
+    inputs = ("velocity",)
+    prescribes = True
+
+    def force(self, at: Signal) -> Row:
+        """None: the motion is known, not the force."""
+        return jnp.zeros_like(at.command)
+
+    def command(self, force: Row, at: Signal) -> Row:
+        """Where it is: no command gives a force."""
+        return at.length
+
+
 def _divisor(x: Row) -> Row:
     return jnp.where(x != 0, x, 1.0)
 
@@ -158,5 +179,5 @@ def _voltage(force: Row, at: Signal) -> Row:
 
 
 DRIVES: dict[str, DriveType] = {
-    x.name: x for x in (Torque(), Position(), Velocity(), PID(), Voltage(), VoltageServo())
+    x.name: x for x in (Torque(), Position(), Velocity(), PID(), Voltage(), VoltageServo(), Path())
 }

@@ -294,6 +294,13 @@ class Model(eqx.Module):
         return bool(self.tendon.path or self.actuator.sites)
 
     @property
+    def guided(self) -> tuple[int, ...]:
+        """Links whose joints move as their commands say."""
+        a, link = self.actuator, self.tree.link_of_dof
+        own = {int(link[d]) for d, x in zip(a.dof, a.drives, strict=True) if x.prescribes}
+        return tuple(sorted(own))
+
+    @property
     def closed(self) -> bool:
         """Whether anything but the tree's joints holds links or displacements to each other."""
         return bool(self.loop.names or self.coupling.names)

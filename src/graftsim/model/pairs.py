@@ -167,7 +167,12 @@ def keep_pairs(model: Model, *patterns: str) -> Model:
         if not rows:
             raise ModelError(f"'{pattern}' names no pair. {suggest(pattern, pair.names)}")
         kept |= set(rows)
-    index = np.array(sorted(kept), int)
+    return only_pairs(model, np.array(sorted(kept), int))
+
+
+def only_pairs(model: Model, index: np.ndarray) -> Model:
+    """The model with the pairs of these rows alone."""
+    pair = model.pair
     numbers = {key: getattr(pair, key)[index] for key in SURFACE}
     names, geoms = (tuple(x[k] for k in index) for x in (pair.names, pair.geoms))
     return replace(model, pair=type(pair)(names=names, geoms=geoms, **numbers))

@@ -26,12 +26,14 @@ from graftsim.model.model import Actuators
 class Commands(NamedTuple):
     """Commands u [nu] of a sub-step. share, earlier: of those with a delay, else ().
 
-    share [nd]: how much of u acts, earlier [nd]: what acts of earlier commands.
+    share [nd]: how much of u acts, earlier [nd]: what acts of earlier commands. path: the
+    `actuation.path.Stretch` of joints whose motion is prescribed, () without such.
     """
 
     u: Float[Array, " nu"]
     share: Any = ()
     earlier: Any = ()
+    path: Any = ()
 
 
 def delayed_controls(actuator: Actuators) -> np.ndarray:

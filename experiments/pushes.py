@@ -1,0 +1,233 @@
+"""MCube's planar pushes (Yu et al. 2016): outlines of the objects, and recorded pushes on one clock.
+
+`mcube_push` has whole pushes, `mcube_push_endpoints` starts and ends of many. Both lie under
+GRAFTSIM_DATA and are read from there.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from scipy.signal import savgol_filter
+
+TIP = 0.00475
+# Control step of recordings (s), the longest push (s), and where a push begins: the tip this far
+# (m) from touching.
+DT, LONGEST, NEAR = 0.005, 1.0, 0.002
+CORNERS, POINTS = 48, 16
+# Tip positions come from joint angles, with steps of 10 um: a local line over so many seconds.
+SMOOTHING = 0.05
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A steel object: outline [CORNERS, 2] (m, counter-clockwise), mass, inertia about its centre
+    of mass, which is `com`, and points [POINTS, 2] that stand for equal parts of its bottom.
+    """
+
+    name: str
+    outline: np.ndarray
+    mass: float
+    inertia: float
+    com: np.ndarray
+    points: np.ndarray
+    shares: np.ndarray
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """n pushes: file or row, shape, surface, tip [n, t, 2] (m), object [n, t, 3] (m, m, rad), wrench
+    on the object [n, t, 3] (N, N, N m; in world axes, the moment at the sensor), the last row that
+    counts. Of endpoints only the first and last poses are known; those between are copies.
+    """
+
+    names: np.ndarray
+    shape: np.ndarray
+    surface: np.ndarray
+    tip: np.ndarray
+    pose: np.ndarray
+    wrench: np.ndarray
+    last: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, rows: np.ndarray) -> Pushes:
+        fields = self.__dataclass_fields__
+        return replace(self, **{k: getattr(self, k)[rows] for k in fields})
+
+    @property
+    def counts(self) -> np.ndarray:
+        """[n, t]: samples that count."""
+        return np.arange(self.pose.shape[1]) <= self.last[:, None]
+
+
+def read_shapes(folder: Path) -> dict[str, Shape]:
+    """All objects of the data set by name."""
+    found = json.loads((folder / "shapes.json").read_text(encoding="utf-8"))
+    return {k: _shape(k, x) for k, x in found.items() if not k.startswith("_")}
+
+
+def _shape(name: str, given: dict) -> Shape:
+    if "ellipse" in given:
+        angle = 2 * np.pi * np.arange(CORNERS) / CORNERS
+        outline = np.stack([np.cos(angle), np.sin(angle)], 1) * given["ellipse"]
+    else:
+        outline = _resampled(np.array(given["polygon"], float))
+    points, shares = _parts(outline)
+    com = np.array(given["centroid"], float)
+    return Shape(name, outline, given["mass"], given["inertia_zz"], com, points, shares)
+
+
+def _resampled(corners: np.ndarray) -> np.ndarray:
+    """The same outline with CORNERS corners: long edges divided, or the flattest corners left."""
+    if corners[:, 0] @ np.roll(corners[:, 1], -1) < corners[:, 1] @ np.roll(corners[:, 0], -1):
+        corners = corners[::-1]
+    while len(corners) > CORNERS:
+        a, c = np.roll(corners, 1, 0), np.roll(corners, -1, 0)
+        u, v = corners - a, c - a
+        area = np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
+        corners = np.delete(corners, np.argmin(area), 0)
+    while len(corners) < CORNERS:
+        ends = np.roll(corners, -1, 0)
+        k = int(np.argmax(np.linalg.norm(ends - corners, axis=1)))
+        corners = np.insert(corners, k + 1, (corners[k] + ends[k]) / 2, 0)
+    return corners
+
+
+def _parts(outline: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Centres of POINTS parts of the inside of nearly equal size (Lloyd), and their shares."""
+    low, high = outline.min(0), outline.max(0)
+    x = np.stack(np.meshgrid(*(np.linspace(a, b, 120) for a, b in zip(low, high, strict=True))), -1)
+    x = x.reshape(-1, 2)
+    x = x[inside(x, outline)]
+    centres = x[np.random.default_rng(0).choice(len(x), POINTS, replace=False)]
+    for _ in range(60):
+        owner = np.argmin(((x[:, None] - centres) ** 2).sum(-1), 1)
+        centres = np.stack([x[owner == k].mean(0) for k in range(POINTS)])
+    owner = np.argmin(((x[:, None] - centres) ** 2).sum(-1), 1)
+    return centres, np.bincount(owner, minlength=POINTS) / len(x)
+
+
+def inside(x: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """Whether points lie inside: an odd number of edges to their right."""
+    a, b = outline, np.roll(outline, -1, 0)
+    rises = (a[:, 1] > x[..., 1:]) != (b[:, 1] > x[..., 1:])
+    along = (x[..., 1:] - a[:, 1]) / np.where(b[:, 1] == a[:, 1], 1.0, b[:, 1] - a[:, 1])
+    right = x[..., :1] < a[:, 0] + along * (b[:, 0] - a[:, 0])
+    return (rises & right).sum(-1) % 2 == 1
+
+
+def gap(tip: np.ndarray, pose: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """Distance of tip centres [.., 2] from the outlines of objects at poses [.., 3]; m, negative
+    inside."""
+    c, s = np.cos(pose[..., 2]), np.sin(pose[..., 2])
+    d = tip - pose[..., :2]
+    x = np.stack([c * d[..., 0] + s * d[..., 1], -s * d[..., 0] + c * d[..., 1]], -1)
+    a, e = outline, np.roll(outline, -1, 0) - outline
+    t = np.clip(((x[..., None, :] - a) * e).sum(-1) / (e * e).sum(-1), 0, 1)
+    away = np.linalg.norm(x[..., None, :] - a - t[..., None] * e, axis=-1).min(-1)
+    return np.where(inside(x, outline), -away, away)
+
+
+def read_pushes(folder: Path, shapes: dict[str, Shape]) -> Pushes:
+    """Whole pushes of a folder, from shortly before the tip touches to where it stops.
+
+    Those whose tip never comes near the object are left out.
+    """
+    rows = list(csv.DictReader((folder / "manifest.csv").open(encoding="utf-8")))
+    found = [_push(folder, row, shapes) for row in rows if (folder / row["file"]).is_file()]
+    kept = [x for x in found if x is not None]
+    return Pushes(*(np.array(x) for x in zip(*kept, strict=True)))
+
+
+def _push(folder: Path, row: dict[str, str], shapes: dict[str, Shape]) -> tuple | None:
+    """One push on a grid of DT, held at its end; None if the tip never comes near the object."""
+    data = np.load(folder / row["file"])
+    clean = {k: _in_order(data[k]) for k in ("object_pose", "tip_pose", "ft_wrench")}
+    start = max(x[0, 0] for x in clean.values())
+    end = min(x[-1, 0] for x in clean.values())
+    t = np.arange(start, end, DT)
+    pose = clean["object_pose"].copy()
+    pose[:, 3] = np.unwrap(pose[:, 3])
+    pose = np.stack([np.interp(t, pose[:, 0], pose[:, k]) for k in (1, 2, 3)], 1)
+    tip, wrench = (
+        np.stack([np.interp(t, x[:, 0], x[:, k]) for k in columns], 1)
+        for x, columns in ((clean["tip_pose"], (1, 2)), (clean["ft_wrench"], (1, 2, 3)))
+    )
+    tip = savgol_filter(tip, round(SMOOTHING / DT) // 2 * 2 + 1, 2, axis=0)
+    outline = shapes[row["shape"]].outline
+    close = np.flatnonzero(gap(tip, pose, outline) < TIP + NEAR)
+    moving = np.flatnonzero(np.linalg.norm(np.diff(tip, axis=0), axis=1) > 1e-3 * DT)
+    if not len(close) or close[0] >= moving[-1] - 10:
+        return None
+    first, steps = max(close[0] - 1, 0), round(LONGEST / DT)
+    last = min(moving[-1] - first, steps)
+    index = np.minimum(np.arange(steps + 1) + first, first + last)
+    # The force that the sensor shows before anything moves is its zero.
+    zero = wrench[: max(moving[0] - 5, 5)].mean(0)
+    names = row["file"], row["shape"], row["surface"]
+    return *names, tip[index], pose[index], zero - wrench[index], last
+
+
+def read_endpoints(folder: Path, dt: float) -> Pushes:
+    """Pushes of which start and end are known, their tips at constant speed; held at its end."""
+    found = []
+    longest = max(round(_seconds(p) / dt) for p in _files(folder))
+    for path in _files(folder):
+        surface, shape, _ = path.stem.split("_")
+        rows = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+        last = round(_seconds(path) / dt)
+        along = np.minimum(np.arange(longest + 1) / last, 1.0)
+        for k, x in enumerate(rows):
+            tip = x[6:8] + along[:, None] * (x[8:10] - x[6:8])
+            turned = x[2] + (x[5] - x[2] + np.pi) % (2 * np.pi) - np.pi
+            pose = np.repeat([[*x[3:5], turned]], longest + 1, 0)
+            pose[0] = x[:3]
+            none = np.zeros((1, 3))
+            found.append((f"{path.stem}:{k}", shape, surface, tip, pose, none, last))
+    return Pushes(*(np.array(x) for x in zip(*found, strict=True)))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.glob("*_v*.csv") if not p.stem.startswith("wrench"))
+
+
+def _seconds(path: Path) -> float:
+    """A push of 50 mm at the speed (mm/s) in the file's name."""
+    return 50.0 / float(path.stem.rsplit("_v", 1)[1])
+
+
+def registration(pushes: Pushes, shapes: dict[str, Shape]) -> np.ndarray:
+    """By how much (m) the tip's x, y are off: what makes gaps in contact TIP, by least squares.
+
+    Robot and cameras have axes of their own. The last third of a push counts, its end where no
+    more is known.
+    """
+    slopes, gaps = [], []
+    for k in range(len(pushes)):
+        outline, last = shapes[pushes.shape[k]].outline, pushes.last[k]
+        rows = np.arange(2 * last // 3, last, 5) if pushes.wrench.shape[1] > 1 else np.array([last])
+        at = pushes.tip[k, rows], pushes.pose[k, rows]
+        distance = gap(*at, outline)
+        near = np.abs(distance - TIP) < 3e-3
+        slopes.append(normals(*at, outline)[near])
+        gaps.append((distance - TIP)[near])
+    return np.linalg.lstsq(np.concatenate(slopes), np.concatenate(gaps), rcond=None)[0]
+
+
+def normals(tip: np.ndarray, pose: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """Directions [.., 2] in which gaps grow, the object's outward normals, by differences."""
+    e = 1e-6 * np.eye(2)
+    steps = [(gap(tip + d, pose, outline) - gap(tip - d, pose, outline)) / 2e-6 for d in e]
+    return np.stack(steps, -1)
+
+
+def _in_order(x: np.ndarray) -> np.ndarray:
+    """Rows whose times increase."""
+    keep = np.concatenate([[True], x[1:, 0] > np.maximum.accumulate(x[:, 0])[:-1]])
+    return x[keep]

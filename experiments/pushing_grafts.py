@@ -1,0 +1,139 @@
+"""What is learned of a pushed object's friction: networks on named forces.
+
+`pose` is the paper's: two lateral forces on the object from its pose, velocity, and normal and
+depth of the tip's contact. `free` sees the same in the object's axes, wherever that is on the
+board, and has a moment too. `points` is one network for all support points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+import graftsim as gs
+from graftsim.graft import Network, Specification
+
+TIP = "[tip/outline]"
+
+
+@dataclass(frozen=True)
+class Lateral(Specification):
+    """A perceptron for the components 2 (moment about z), 3 and 4 (x, y) of a spatial force.
+
+    moment: whether the first of them is there.
+    """
+
+    name: ClassVar[str] = "lateral"
+
+    hidden: int = 16
+    moment: bool = False
+
+    def build(self, n_in: int, n_out: int, key: Any, dtype: Any) -> eqx.Module:
+        """The module; six outputs."""
+        outputs = 3 if self.moment else 2
+        return Placed(gs.MLP(self.hidden, self.hidden).build(n_in, outputs, key, dtype))
+
+
+class Placed(Network):
+    """Outputs of a network as part of a spatial force (moment; force)."""
+
+    network: eqx.Module
+
+    def __call__(self, x: Float[Array, " n"]) -> Float[Array, " 6"]:
+        """For one input vector."""
+        y = self.network(x)
+        moment = y[0] if len(y) == 3 else 0.0
+        return jnp.stack([0 * y[0], 0 * y[0], 0 * y[0] + moment, y[-2], y[-1], 0 * y[0]])
+
+
+def _turned(R: Array, x: Array) -> Array:
+    """x, y of a vector of the world in a link's axes; R [9] is link to world."""
+    return (R.reshape(3, 3).T @ x)[:2]
+
+
+def _lever(R: Array, p: Array, place: Array) -> Array:
+    """Where a point is in the object's axes."""
+    return _turned(R, place - p)
+
+
+OBJECT = ("link.rotation[object]", "link.position[object]")
+NORMAL = gs.Feature(_turned, ("link.rotation[object]", f"contact.normal{TIP}"), "normal")
+LEVER = gs.Feature(_lever, (*OBJECT, f"contact.position{TIP}"), "lever", "m")
+TWIST = gs.Feature(lambda v: v[2:5], "link.velocity[object]", "twist")
+# The size of a rotation matrix is one already.
+SCALES = {
+    "joint.q[object.*]": 0.1,
+    "joint.qd[object.*]": 0.05,
+    f"contact.normal{TIP}": 1.0,
+    f"contact.depth{TIP}": 1e-3,
+    TWIST.text: 0.1,
+    NORMAL.text: 1.0,
+    LEVER.text: 0.05,
+    "contact.force_n[*]": 0.5,
+    "contact.velocity_t[*]": 0.05,
+    "contact.position[*]": 0.3,
+}
+
+
+SPEEDS = ("joint.qd[object.*]", TWIST.text, "contact.velocity_t[*]")
+
+
+def _graft(name: str, target: str, inputs: tuple, network: Specification, size: float) -> gs.Graft:
+    scales = {x if isinstance(x, str) else x.text: 1.0 for x in inputs}
+    scales = {k: SCALES[k] for k in scales}
+    return gs.Graft(
+        target, inputs, network, input_scale=scales, output_scale=size, name=name, prior=3.0
+    )
+
+
+GRAFTS = {
+    "pose": _graft(
+        "pose",
+        "link.force[object]",
+        ("joint.q[object.*]", "joint.qd[object.*]", f"contact.normal{TIP}", f"contact.depth{TIP}"),
+        Lateral(),
+        1.0,
+    ),
+    "free": _graft(
+        "free",
+        "link.force[object]",
+        (TWIST, NORMAL, LEVER),
+        Lateral(moment=True),
+        1.0,
+    ),
+    "points": _graft(
+        "points",
+        "contact.force_t[ground/*]",
+        ("contact.force_n[*]", "contact.velocity_t[*]"),
+        gs.MLP(8, 8),
+        0.1,
+    ),
+    "place": _graft(
+        "place",
+        "contact.force_t[ground/*]",
+        ("contact.force_n[*]", "contact.velocity_t[*]", "contact.position[*]"),
+        gs.MLP(8, 8),
+        0.1,
+    ),
+}
+
+
+def with_weights(simulator: gs.Simulator, weights: Array) -> gs.Simulator:
+    """A simulator with one graft, with other weights."""
+    own = simulator.grafts.grafts[0]
+    changed = simulator.grafts.replace(own.label, own.with_trainable(weights))
+    return eqx.tree_at(lambda s: s.grafts, simulator, changed)
+
+
+def grafted(simulator: gs.Simulator, name: str, seed: int, slow: float = 1.0) -> gs.Simulator:
+    """With one of `GRAFTS`; `slow`: how much slower the pushes are than those of 0.1 m/s."""
+    graft = GRAFTS[name]
+    scale = {k: x / slow if k in SPEEDS else x for k, x in graft.input_scale.items()}
+    return simulator.graft(
+        gs.Blueprint(replace(graft, input_scale=scale)), key=jax.random.key(seed)
+    )
