@@ -368,7 +368,7 @@ def _findings(
         mine = [g for g in learned.groups if (targets[g.graft], g.row) == (target, row)]
         numbers = [i for i, g in enumerate(p.groups) if g in mine]
         theta = np.where(np.isin(p.group, numbers), 0.0, formula.theta)
-        used = [int(i) for i in np.flatnonzero(np.isin(p.group, numbers)) if formula.theta[i]]
+        used = np.flatnonzero(np.isin(p.group, numbers) & (formula.theta != 0)).tolist()
         parts = shares(problem, formula.theta, used)
         sureness = Sureness.FOUND if not differ(parts) else Sureness.THESE_RUNS
         if doubtful.keys() >= set(mine):
