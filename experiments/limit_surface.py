@@ -29,7 +29,9 @@ def simulate(
     found = np.zeros((len(pushes), 3))
     for rows in _by_shape(pushes):
         path = _one(numbers, shapes[pushes.shape[rows[0]]], pushes[rows], every)
-        found[rows] = path[np.arange(len(rows)), np.minimum(pushes.last[rows] // every, path.shape[1] - 1)]
+        found[rows] = path[
+            np.arange(len(rows)), np.minimum(pushes.last[rows] // every, path.shape[1] - 1)
+        ]
     return found
 
 
@@ -54,7 +56,9 @@ def _step(
     u, apart = after - tip, gap(tip, pose, shape.outline) - TIP
     needed = (u * inward).sum(1) - apart
     cos, sin = np.cos(pose[:, 2]), np.sin(pose[:, 2])
-    com = np.stack([cos * shape.com[0] - sin * shape.com[1], sin * shape.com[0] + cos * shape.com[1]], 1)
+    com = np.stack(
+        [cos * shape.com[0] - sin * shape.com[1], sin * shape.com[0] + cos * shape.com[1]], 1
+    )
     r = tip + TIP * inward - pose[:, :2] - com
     p = np.stack([-r[:, 1], r[:, 0]], 1)
     B = np.eye(2) + p[:, :, None] * p[:, None] / c**2
@@ -82,5 +86,8 @@ def fit(shapes: dict[str, Shape], pushes: Pushes, every: int = 1, calls: int = 6
         miss = ((simulate(np.exp(x), shapes, pushes, every) - real) / MISS) ** 2
         return float(np.mean(np.sqrt(1 + miss.sum(1)) - 1))
 
-    options = {"maxfev": calls, "initial_simplex": np.log(START) + np.array([[0, 0], [0.3, 0], [0, 0.5]])}
+    options = {
+        "maxfev": calls,
+        "initial_simplex": np.log(START) + np.array([[0, 0], [0.3, 0], [0, 0.5]]),
+    }
     return np.exp(minimize(cost, np.log(START), method="Nelder-Mead", options=options).x)

@@ -89,8 +89,7 @@ def _inwards(
         I_A = I_own if I_A is None else I_own + to_parents(tree, d + 1, I_A)
         p_A = p_own if p_A is None else p_own + to_parents(tree, d + 1, p_A)
         groups = [
-            _Group(g, tree, motion, I_A, p_A, tau, armature)
-            for g in _by_freedom(tree, index, held)
+            _Group(g, tree, motion, I_A, p_A, tau, armature) for g in _by_freedom(tree, index, held)
         ]
         groups_of_level[d] = groups
         if d > 0:
