@@ -15,6 +15,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import judging
 import numpy as np
 import pictures
 
@@ -81,7 +82,7 @@ def law(start: gs.Simulator, recording: gs.Recording, term: str) -> tuple[float,
 
 
 def main() -> int:
-    parser = pictures.add_option(Figures.arguments(__doc__ or ""))
+    parser = judging.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
     arguments = parser.parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "ball_drops"
     if not folder.is_dir():
@@ -90,11 +91,17 @@ def main() -> int:
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     figures = Figures("Drag of dropped balls", seed=arguments.seed, json_path=arguments.json)
     curves = {}
+    elsewhere = judging.folder(arguments)
     balls = list(BALLS.items())[: 1 if arguments.quick else None]
     for ball, (ounces, fitted, judged, (low, high)) in balls:
         mass = ounces * OUNCE
         start, drop = simulator(mass), read(folder, ball, fitted)
         held = {"holdout": read(folder, *judged)} if judged else {"holdout": 0.5}
+        if elsewhere:
+            drops = sorted(elsewhere.glob(f"{ball}_drop*.csv"))
+            if not drops:
+                continue
+            held = {"holdout": [read(elsewhere, ball, int(p.stem[-1])) for p in drops]}
         found = gs.discover(
             start,
             drop,

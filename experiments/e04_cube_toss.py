@@ -29,6 +29,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 import jax
 import jax.numpy as jnp
+import judging
 import numpy as np
 import pictures
 import tosses as recorded
@@ -299,7 +300,8 @@ def real(
     everything = recorded.read(data, name)
     order = np.random.default_rng(seed).permutation(len(everything))
     train = everything[order[:TRAIN]].trimmed(SAMPLES)
-    test = everything[order[TRAIN:]]
+    elsewhere = judging.folder(arguments)
+    test = recorded.read(data, name, elsewhere) if elsewhere else everything[order[TRAIN:]]
     other = recorded.read(data, next(n for n in recorded.SETS if n != name))
     laws = {
         "spring": Law("SpringDamper", gs.contact.SpringDamper(), SPRING, 10, given, search),
@@ -498,7 +500,7 @@ def generated(figures: Figures, folder: str | None, quick: bool) -> None:
 
 
 def main() -> int:
-    parser = pictures.add_option(Figures.arguments(__doc__ or ""))
+    parser = judging.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
     parser.add_argument("--set", choices=tuple(recorded.SETS), default="contactnets")
     parser.add_argument("--inertia", choices=("fitted", "given"), default="fitted")

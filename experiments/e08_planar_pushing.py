@@ -26,6 +26,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import judging
 import limit_surface
 import numpy as np
 import pictures
@@ -255,9 +256,8 @@ def outline(a: object, pushes: Pushes, k: int, pose: np.ndarray, colour: str, la
 
 
 def main() -> int:
-    parser = pictures.add_option(Figures.arguments(__doc__ or ""))
+    parser = judging.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
-    parser.add_argument("--judge", metavar="FOLDER", help="judge the pushes of this folder instead")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     data = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data"))
@@ -271,11 +271,10 @@ def main() -> int:
         pushes = pushes[np.arange(0, len(pushes), 4)]
     fold = folds(pushes, arguments.seed)
     held = [fold == k for k in range(1 if arguments.quick else FOLDS)]
-    if arguments.judge:
-        others_pushes = read_pushes(Path(arguments.judge), shapes)
-        held = [np.arange(len(pushes) + len(others_pushes)) >= len(pushes)]
-        pushes = joined(pushes, others_pushes)
-        print(f"judged on {arguments.judge}")
+    elsewhere = judging.folder(arguments)
+    if elsewhere:
+        both = joined(pushes, read_pushes(elsewhere, shapes))
+        held, pushes = [np.arange(len(both)) >= len(pushes)], both
     trials = [Trial(shapes, pushes, x) for x in held]
     parts = PARTS[:2] if arguments.part == "all" else (arguments.part,)
     if "pushes" in parts:

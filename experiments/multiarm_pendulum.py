@@ -12,6 +12,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import judging
 import numpy as np
 
 import graftsim as gs
@@ -56,7 +57,7 @@ def read(folder: Path) -> gs.Recording:
 
 
 def main() -> int:
-    arguments = Figures.arguments(__doc__ or "").parse_args()
+    arguments = judging.add_option(Figures.arguments(__doc__ or "")).parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "multiarm_pendulum"
     if not folder.is_dir():
         print(f"No recordings in {folder}: set GRAFTSIM_DATA to the data folder.", file=sys.stderr)
@@ -71,7 +72,8 @@ def main() -> int:
         if arm != "arm3":
             free[f"link.com[{arm}].z"] = gs.Bounds(-0.4, -0.01)
         free[f"link.inertia[{arm}].xx,yy"] = gs.Bounds(1e-6, 0.05, shared=True)
-    recording = read(folder)
+    recording, elsewhere = read(folder), judging.folder(arguments)
+    held = {"holdout": [read(elsewhere)]} if elsewhere else {}
     results = {}
     for label, known in (("rods", False), ("authors", True)):
         problem = gs.Problem(
@@ -80,6 +82,7 @@ def main() -> int:
             free,
             horizon=0.5,
             max_windows=4 if arguments.quick else 60,
+            **held,
         )
         local = gs.LevenbergMarquardt(3 if arguments.quick else 50)
         results[label] = gs.fit(problem, local=local)

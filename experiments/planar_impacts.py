@@ -20,6 +20,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 import jax
 import jax.numpy as jnp
+import judging
 import numpy as np
 from scipy.optimize import minimize
 
@@ -113,14 +114,19 @@ def windows(simulator: gs.Simulator, q: np.ndarray, qd: np.ndarray) -> gs.Proble
     )
 
 
-def squares(figures: Figures, data: Path, seed: int, gradients: bool) -> None:
-    """Fit on 50 drops, judge on 50 others."""
+def squares(
+    figures: Figures, data: Path, seed: int, gradients: bool, elsewhere: Path | None
+) -> None:
+    """Fit on 50 drops, judge on all others, or on those of another folder."""
     q, qd = drops(data)
     order = np.random.default_rng(seed).permutation(len(q))
     # Lying flat, the tracked angle is 2 degrees off a quarter turn: the markers' own angle.
     lying = np.mod(q[order[:50], -1, 2] + np.pi / 4, np.pi / 2) - np.pi / 4
     q[..., 2] -= np.median(lying)
     train, test = ((q[o], qd[o]) for o in (order[:50], order[50:]))
+    if elsewhere:
+        test = drops(elsewhere)
+        test[0][..., 2] -= np.median(lying)
     began = time.perf_counter()
     found = []
     for friction in FRICTIONS:
@@ -170,11 +176,20 @@ def after_impact(model: gs.Model, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     return np.asarray(jax.vmap(lambda s: simulator.rollout(s, steps=1).qd[1])(states))
 
 
-def ellipses(figures: Figures, data: Path, seed: int, most: int) -> None:
-    """Friction and restitution from velocities before and after single impacts."""
+def impacts(data: Path) -> np.ndarray:
+    """Single impacts of ellipses without a flag."""
     table = np.genfromtxt(data / "ellipse_impacts.csv", delimiter=",", names=True)
-    table = table[sum(table[f] for f in table.dtype.names if f.startswith("flag")) == 0]
+    return table[sum(table[f] for f in table.dtype.names if f.startswith("flag")) == 0]
+
+
+def ellipses(figures: Figures, data: Path, seed: int, most: int, elsewhere: Path | None) -> None:
+    """Friction and restitution from velocities before and after single impacts."""
+    table = impacts(data)
     order = np.random.default_rng(seed).permutation(len(table))
+    if elsewhere:
+        others = impacts(elsewhere)
+        table = np.concatenate([table[order[:200]], others])
+        order = np.arange(len(table))
     before, after = (
         np.stack([table[f"d{a}{k}"] for a in ("x", "y", "th")], 1)[order] for k in (0, 1)
     )
@@ -199,7 +214,7 @@ def ellipses(figures: Figures, data: Path, seed: int, most: int) -> None:
         off = (after_impact(surface(x), q[rows], before[rows]) - after[rows]) * unit
         return float(np.linalg.norm(off, axis=1).mean())
 
-    train, test = slice(0, 200), slice(200, 700)
+    train, test = slice(0, 200), slice(200, None if elsewhere else 700)
     began = time.perf_counter()
     starts = [np.array([mu, 0.3]) for mu in (0.1, 0.3, 1.0)]
     runs = [
@@ -223,7 +238,7 @@ def ellipses(figures: Figures, data: Path, seed: int, most: int) -> None:
 
 
 def main() -> int:
-    parser = Figures.arguments(__doc__ or "")
+    parser = judging.add_option(Figures.arguments(__doc__ or ""))
     parser.add_argument("--gradients", action="store_true", help="no derivative-free last stage")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
@@ -232,9 +247,10 @@ def main() -> int:
         print(f"No recordings in {data}: set GRAFTSIM_DATA.", file=sys.stderr)
         return 2
     figures = Figures("Planar impacts", seed=arguments.seed, json_path=arguments.json)
-    ellipses(figures, data, arguments.seed, 3 if arguments.quick else 60)
+    elsewhere = judging.folder(arguments)
+    ellipses(figures, data, arguments.seed, 3 if arguments.quick else 60, elsewhere)
     if not arguments.quick:
-        squares(figures, data, arguments.seed, arguments.gradients)
+        squares(figures, data, arguments.seed, arguments.gradients, elsewhere)
     return 0 if figures.finish() else 1
 
 

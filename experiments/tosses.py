@@ -45,13 +45,13 @@ class Tosses:
         return Tosses(self.q[:, :samples], self.qd[:, :samples], self.real[:, :samples])
 
 
-def read(data: Path, name: str) -> Tosses:
-    """All tosses of a set; behind its end a toss lies where it ended.
+def read(data: Path, name: str, folder: Path | None = None) -> Tosses:
+    """All tosses of a set, or of a folder of its layout; behind its end a toss lies where it ended.
 
     Recorded velocities are differences of the last two positions, half a sample late: in the air,
     where every toss starts, that is half a sample of gravity.
     """
-    archive = np.load(data / SETS[name] / "tosses.npz")
+    archive = np.load((folder or data / SETS[name]) / "tosses.npz")
     columns = [str(c) for c in archive["columns"]]
     pick = {k: columns.index(k) for k in columns}
     unit = HALF if name == "contactnets" else 1.0
