@@ -11,7 +11,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
-import judging
+import judged
 import numpy as np
 
 import graftsim as gs
@@ -81,7 +81,7 @@ def rms(traces: list[gs.Trace], which: str) -> float:
 
 
 def main() -> int:
-    arguments = judging.add_option(Figures.arguments(__doc__ or "")).parse_args()
+    arguments = judged.add_option(Figures.arguments(__doc__ or "")).parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "dfki_double_pendulum"
     if not folder.is_dir():
         print(f"No recordings in {folder}: set GRAFTSIM_DATA to the data folder.", file=sys.stderr)
@@ -92,12 +92,15 @@ def main() -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.GraftsimWarning)
         fitted = [read(folder, run) for run in FITTED]
-        named = {"slow": SLOW, "fast": FAST}
-        elsewhere = judging.folder(arguments)
-        if elsewhere:
-            stems = [p.stem.removeprefix("20230629-") for p in judging.files(elsewhere, "*.npz")]
-            named = dict(zip(stems, stems, strict=True))
-        held = [read(elsewhere or folder, run) for run in named.values()]
+        held = [read(folder, run) for run in (SLOW, FAST)]
+        names = {SLOW: "slow", FAST: "fast"}
+        unseen = judged.folder(arguments, "dfki_double_pendulum")
+        if unseen is not None:
+            paths = judged.files(unseen, "20230629-*.npz")
+            fitted = fitted + held
+            held = [read(unseen, path.stem.removeprefix("20230629-")) for path in paths]
+            names = {r.name: r.name for r in held}
+    judged.say(figures, unseen)
     problem = gs.Problem(simulator(), fitted, free(), holdout=held, horizon=0.5)
     result = gs.fit(problem)
     for row in result.parameters:
@@ -105,7 +108,7 @@ def main() -> int:
     for row in result.errors:
         figures.note(f"{row.channel}, fitted runs, authors' model", row.train_before, row.unit)
         figures.note(f"{row.channel}, fitted runs, fitted", row.train_after, row.unit)
-    for name, run in named.items():
+    for run, name in names.items():
         traces = [t for t in result.traces if t.recording == run]
         before, after = rms(traces, "before"), rms(traces, "after")
         figures.note(f"{name} held-out run, authors' model", before, "rad")

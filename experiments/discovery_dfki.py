@@ -15,6 +15,7 @@ from typing import Any
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 import dfki_double_pendulum as double
+import judged
 import numpy as np
 import pictures
 
@@ -139,7 +140,7 @@ def draw(
 
 
 def main() -> int:
-    parser = pictures.add_option(Figures.arguments(__doc__ or ""))
+    parser = judged.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
     parser.add_argument("--only", choices=("double", "simple"), help="one machine alone")
     arguments = parser.parse_args()
     data = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data"))
@@ -149,6 +150,9 @@ def main() -> int:
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     figures = Figures("Friction of real pendulums", seed=arguments.seed, json_path=arguments.json)
 
+    if arguments.judge:
+        judged.say(figures, Path(arguments.judge))
+
     def say(text: str) -> None:
         print(f"  {text}", flush=True)
 
@@ -156,6 +160,11 @@ def main() -> int:
         folder = data / "dfki_double_pendulum"
         fitted = [double.read(folder, run) for run in double.FITTED]
         held = [double.read(folder, run) for run in (double.SLOW, double.FAST)]
+        unseen = judged.folder(arguments, "dfki_double_pendulum")
+        if unseen is not None:
+            paths = judged.files(unseen, "20230629-*.npz")
+            fitted = fitted + held
+            held = [double.read(unseen, path.stem.removeprefix("20230629-")) for path in paths]
         free = double.free()
         bare = {k: v for k, v in free.items() if k not in FRICTION}
         tuned = gs.fit(gs.Problem(double.simulator(), fitted, free, holdout=held, horizon=0.5))
@@ -167,6 +176,10 @@ def main() -> int:
         folder = data / "dfki_simple_pendulum"
         runs = [read_simple(folder, run) for run in SIMPLE_FITTED]
         options: dict[str, Any] = {"horizon": 0.3, "holdout": 0.35}
+        unseen = judged.folder(arguments, "dfki_simple_pendulum")
+        if unseen is not None:
+            paths = judged.files(unseen, "*.npz")
+            options["holdout"] = [read_simple(unseen, path.stem) for path in paths]
         tuned = gs.fit(gs.Problem(simple(True), runs, simple_free() | FRICTION, **options))
         found = gs.discover(simple(False), runs, simple_free(), progress=say, **options)
         # A least-squares fit of the torques by the data's own description.

@@ -29,7 +29,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 import jax
 import jax.numpy as jnp
-import judging
+import judged
 import numpy as np
 import pictures
 import tosses as recorded
@@ -297,12 +297,14 @@ def real(
     """Recorded tosses: both laws and MuJoCo, on tosses that none has seen."""
     name, seed, folder = arguments.set, arguments.seed, arguments.pictures
     given, search = arguments.inertia == "given", not arguments.gradients
-    everything = recorded.read(data, name)
+    everything = recorded.read(data / recorded.SETS[name], name)
     order = np.random.default_rng(seed).permutation(len(everything))
     train = everything[order[:TRAIN]].trimmed(SAMPLES)
-    elsewhere = judging.folder(arguments)
-    test = recorded.read(data, name, elsewhere) if elsewhere else everything[order[TRAIN:]]
-    other = recorded.read(data, next(n for n in recorded.SETS if n != name))
+    unseen = judged.folder(arguments, recorded.SETS[name])
+    judged.say(figures, unseen)
+    test = everything[order[TRAIN:]] if unseen is None else recorded.read(unseen, name)
+    further = next(n for n in recorded.SETS if n != name)
+    other = recorded.read(data / recorded.SETS[further], further)
     laws = {
         "spring": Law("SpringDamper", gs.contact.SpringDamper(), SPRING, 10, given, search),
         "rigid": Law("Complementarity", gs.contact.Complementarity(), RIGID, 1, given, search),
@@ -500,7 +502,7 @@ def generated(figures: Figures, folder: str | None, quick: bool) -> None:
 
 
 def main() -> int:
-    parser = judging.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
+    parser = judged.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
     parser.add_argument("--set", choices=tuple(recorded.SETS), default="contactnets")
     parser.add_argument("--inertia", choices=("fitted", "given"), default="fitted")

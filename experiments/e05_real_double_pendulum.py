@@ -15,7 +15,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
-import judging
+import judged
 import numpy as np
 
 import graftsim as gs
@@ -106,8 +106,8 @@ def alone(figures: Figures, folder: Path, run: int) -> None:
         figures.note(f"run {run} alone, {name}", value, unit)
 
 
-def together(figures: Figures, folder: Path, elsewhere: Path | None) -> None:
-    """One model for eight runs, predicting quarter seconds of others from measured states."""
+def together(figures: Figures, folder: Path, unseen: Path | None) -> None:
+    """One model for eight runs, predicting quarter seconds of eight others from measured states."""
     recordings = [read(folder, run).trim(0.0, 15.0) for run in TOGETHER]
     problem = gs.Problem(
         simulator(),
@@ -124,10 +124,11 @@ def together(figures: Figures, folder: Path, elsewhere: Path | None) -> None:
     for row in result.parameters:
         if row.name.startswith("joint.damping"):
             figures.note(f"eight runs, {row.name}", row.value, row.unit)
-    runs = [(folder, run) for run in OTHERS]
-    if elsewhere:
-        runs = [(elsewhere, int(p.stem)) for p in judging.files(elsewhere, "*.npz")]
-    others = [read(*run).trim(0.0, 15.0) for run in runs]
+    if unseen is None:
+        paths = [folder / f"{run:02d}.npz" for run in OTHERS]
+    else:
+        paths = judged.files(unseen, "[0-9][0-9].npz")
+    others = [read(path.parent, int(path.stem)).trim(0.0, 15.0) for path in paths]
     for label, sim in (("start", problem.setup.simulator), ("fitted", result.simulator)):
         errors = predict(sim, problem, others)
         rms = float(np.sqrt(np.mean(errors**2)))
@@ -155,16 +156,18 @@ def predict(sim: gs.Simulator, problem: gs.Problem, others: list[gs.Recording]) 
 
 
 def main() -> int:
-    arguments = judging.add_option(Figures.arguments(__doc__ or "")).parse_args()
+    arguments = judged.add_option(Figures.arguments(__doc__ or "")).parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "ibm_double_pendulum"
     if not folder.is_dir():
         print(f"No recordings in {folder}: set GRAFTSIM_DATA to the data folder.", file=sys.stderr)
         return 2
     figures = Figures("E5 real double pendulum", seed=arguments.seed, json_path=arguments.json)
+    unseen = judged.folder(arguments, "ibm_double_pendulum")
+    judged.say(figures, unseen)
     for run in ALONE[: 1 if arguments.quick else None]:
         alone(figures, folder, run)
     if not arguments.quick:
-        together(figures, folder, judging.folder(arguments))
+        together(figures, folder, unseen)
     return 0 if figures.finish() else 1
 
 

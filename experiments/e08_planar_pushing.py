@@ -26,7 +26,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
-import judging
+import judged
 import limit_surface
 import numpy as np
 import pictures
@@ -256,7 +256,7 @@ def outline(a: object, pushes: Pushes, k: int, pose: np.ndarray, colour: str, la
 
 
 def main() -> int:
-    parser = judging.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
+    parser = judged.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
@@ -271,7 +271,8 @@ def main() -> int:
         pushes = pushes[np.arange(0, len(pushes), 4)]
     fold = folds(pushes, arguments.seed)
     held = [fold == k for k in range(1 if arguments.quick else FOLDS)]
-    elsewhere = judging.folder(arguments)
+    elsewhere = judged.folder(arguments, "mcube_push")
+    judged.say(figures, elsewhere)
     if elsewhere:
         both = joined(pushes, read_pushes(elsewhere, shapes))
         held, pushes = [np.arange(len(both)) >= len(pushes)], both

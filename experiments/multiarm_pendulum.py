@@ -12,7 +12,7 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
-import judging
+import judged
 import numpy as np
 
 import graftsim as gs
@@ -56,33 +56,39 @@ def read(folder: Path) -> gs.Recording:
     return gs.Recording(channels, name="triple")
 
 
+def free() -> dict[str, gs.Domain]:
+    """Friction, centres of mass, inertias; the last arm's centre is taken as known."""
+    chosen: dict[str, gs.Domain] = {
+        "joint.damping[*]": gs.Positive(),
+        "joint.friction[*]": gs.Positive(),
+    }
+    for arm in ARMS:
+        if arm != "arm3":
+            chosen[f"link.com[{arm}].z"] = gs.Bounds(-0.4, -0.01)
+        chosen[f"link.inertia[{arm}].xx,yy"] = gs.Bounds(1e-6, 0.05, shared=True)
+    return chosen
+
+
 def main() -> int:
-    arguments = judging.add_option(Figures.arguments(__doc__ or "")).parse_args()
+    arguments = judged.add_option(Figures.arguments(__doc__ or "")).parse_args()
     folder = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data")) / "multiarm_pendulum"
     if not folder.is_dir():
         print(f"No recordings in {folder}: set GRAFTSIM_DATA to the data folder.", file=sys.stderr)
         return 2
     figures = Figures("Triple pendulum", seed=arguments.seed, json_path=arguments.json)
     authors = json.loads((folder / "authors_estimates.json").read_text())["triple"]
-    free: dict[str, gs.Domain] = {
-        "joint.damping[*]": gs.Positive(),
-        "joint.friction[*]": gs.Positive(),
-    }
-    for arm in ARMS:
-        if arm != "arm3":
-            free[f"link.com[{arm}].z"] = gs.Bounds(-0.4, -0.01)
-        free[f"link.inertia[{arm}].xx,yy"] = gs.Bounds(1e-6, 0.05, shared=True)
-    recording, elsewhere = read(folder), judging.folder(arguments)
-    held = {"holdout": [read(elsewhere)]} if elsewhere else {}
+    recording = read(folder)
+    unseen = judged.folder(arguments, "multiarm_pendulum")
+    judged.say(figures, unseen)
     results = {}
     for label, known in (("rods", False), ("authors", True)):
         problem = gs.Problem(
             simulator(authors, known=known),
             recording,
-            free,
+            free(),
             horizon=0.5,
+            holdout=0.25 if unseen is None else read(unseen),
             max_windows=4 if arguments.quick else 60,
-            **held,
         )
         local = gs.LevenbergMarquardt(3 if arguments.quick else 50)
         results[label] = gs.fit(problem, local=local)

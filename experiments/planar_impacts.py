@@ -20,7 +20,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 import jax
 import jax.numpy as jnp
-import judging
+import judged
 import numpy as np
 from scipy.optimize import minimize
 
@@ -114,9 +114,7 @@ def windows(simulator: gs.Simulator, q: np.ndarray, qd: np.ndarray) -> gs.Proble
     )
 
 
-def squares(
-    figures: Figures, data: Path, seed: int, gradients: bool, elsewhere: Path | None
-) -> None:
+def squares(figures: Figures, data: Path, unseen: Path | None, seed: int, gradients: bool) -> None:
     """Fit on 50 drops, judge on all others, or on those of another folder."""
     q, qd = drops(data)
     order = np.random.default_rng(seed).permutation(len(q))
@@ -124,8 +122,8 @@ def squares(
     lying = np.mod(q[order[:50], -1, 2] + np.pi / 4, np.pi / 2) - np.pi / 4
     q[..., 2] -= np.median(lying)
     train, test = ((q[o], qd[o]) for o in (order[:50], order[50:]))
-    if elsewhere:
-        test = drops(elsewhere)
+    if unseen is not None:
+        test = drops(unseen)
         test[0][..., 2] -= np.median(lying)
     began = time.perf_counter()
     found = []
@@ -176,20 +174,11 @@ def after_impact(model: gs.Model, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     return np.asarray(jax.vmap(lambda s: simulator.rollout(s, steps=1).qd[1])(states))
 
 
-def impacts(data: Path) -> np.ndarray:
-    """Single impacts of ellipses without a flag."""
+def impacts(data: Path, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities before and after, and states, of single impacts, in a random order."""
     table = np.genfromtxt(data / "ellipse_impacts.csv", delimiter=",", names=True)
-    return table[sum(table[f] for f in table.dtype.names if f.startswith("flag")) == 0]
-
-
-def ellipses(figures: Figures, data: Path, seed: int, most: int, elsewhere: Path | None) -> None:
-    """Friction and restitution from velocities before and after single impacts."""
-    table = impacts(data)
+    table = table[sum(table[f] for f in table.dtype.names if f.startswith("flag")) == 0]
     order = np.random.default_rng(seed).permutation(len(table))
-    if elsewhere:
-        others = impacts(elsewhere)
-        table = np.concatenate([table[order[:200]], others])
-        order = np.arange(len(table))
     before, after = (
         np.stack([table[f"d{a}{k}"] for a in ("x", "y", "th")], 1)[order] for k in (0, 1)
     )
@@ -200,7 +189,16 @@ def ellipses(figures: Figures, data: Path, seed: int, most: int, elsewhere: Path
     angle = table["th0"][order]
     a, b, _ = AXES
     height = np.hypot(a * np.sin(angle), b * np.cos(angle))
-    q = np.stack([np.zeros_like(angle), height, angle], 1)
+    return before, after, np.stack([np.zeros_like(angle), height, angle], 1)
+
+
+def ellipses(figures: Figures, data: Path, unseen: Path | None, seed: int, most: int) -> None:
+    """Friction and restitution from velocities before and after single impacts."""
+    before, after, q = impacts(data, seed)
+    fitted_to = len(before)
+    if unseen is not None:
+        more = impacts(unseen, seed)
+        before, after, q = (np.concatenate(x) for x in zip((before, after, q), more, strict=True))
     model = body("ellipsoid", AXES, MASS * RADIUS**2, gravity=0.0)
 
     def surface(x: np.ndarray) -> gs.Model:
@@ -214,7 +212,7 @@ def ellipses(figures: Figures, data: Path, seed: int, most: int, elsewhere: Path
         off = (after_impact(surface(x), q[rows], before[rows]) - after[rows]) * unit
         return float(np.linalg.norm(off, axis=1).mean())
 
-    train, test = slice(0, 200), slice(200, None if elsewhere else 700)
+    train, test = slice(0, 200), slice(200, 700) if unseen is None else slice(fitted_to, None)
     began = time.perf_counter()
     starts = [np.array([mu, 0.3]) for mu in (0.1, 0.3, 1.0)]
     runs = [
@@ -238,7 +236,7 @@ def ellipses(figures: Figures, data: Path, seed: int, most: int, elsewhere: Path
 
 
 def main() -> int:
-    parser = judging.add_option(Figures.arguments(__doc__ or ""))
+    parser = judged.add_option(Figures.arguments(__doc__ or ""))
     parser.add_argument("--gradients", action="store_true", help="no derivative-free last stage")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
@@ -247,10 +245,11 @@ def main() -> int:
         print(f"No recordings in {data}: set GRAFTSIM_DATA.", file=sys.stderr)
         return 2
     figures = Figures("Planar impacts", seed=arguments.seed, json_path=arguments.json)
-    elsewhere = judging.folder(arguments)
-    ellipses(figures, data, arguments.seed, 3 if arguments.quick else 60, elsewhere)
+    unseen = judged.folder(arguments, "planar_impacts")
+    judged.say(figures, unseen)
+    ellipses(figures, data, unseen, arguments.seed, 3 if arguments.quick else 60)
     if not arguments.quick:
-        squares(figures, data, arguments.seed, arguments.gradients, elsewhere)
+        squares(figures, data, unseen, arguments.seed, arguments.gradients)
     return 0 if figures.finish() else 1
 
 

@@ -12,6 +12,9 @@ stop at -0.06 rad, short of the file's limit of 0.05, which counts as its limit 
 
 Then what is left: a graft that multiplies the friction of each joint by a function of its angle.
 
+`--delays`: the Go2's delay held at 0, 4 and 8 ms instead, beside a fit in which it is free: what a
+delay that is not free does to the rotors, as the fit without it says and as it is.
+
 `--rival PYTHON`: `mujoco.sysid` on the Go2's problem too, in a Python with mujoco[sysid].
 """
 
@@ -23,6 +26,7 @@ import subprocess
 import tempfile
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +81,9 @@ def simulator(robot: str) -> gs.Simulator:
 
 def read(path: Path, model: gs.Model) -> gs.Recording:
     """Positions and commanded positions of a run; its speeds are made from the positions."""
-    recording = gs.read_recording(path, robot=model, suspicious="note")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.GraftsimWarning)
+        recording = gs.read_recording(path, robot=model)
     commands = [f"control[{name}]" for name in model.actuator.names]
     return recording.select(*(n for n in recording if n.startswith("joint.q[") or n in commands))
 
@@ -196,6 +202,52 @@ def go2(figures: Figures, quick: bool, judge: Path | None, python: str = "") -> 
     )  # fmt: skip
 
 
+def late(of: gs.Simulator, delay: float) -> gs.Simulator:
+    """A simulator whose actuators have a delay (s)."""
+    a = of.model.actuator
+    a = replace(a, delay=jnp.full(len(a.names), delay), longest_delay=(delay,) * len(a.names))
+    model = replace(of.model, actuator=a)
+    return gs.Simulator(model, DT, substeps=SUBSTEPS, integrator=gs.ImplicitDamping())
+
+
+def delays(figures: Figures) -> None:
+    """Rotors of the Go2 in fits with the delay held, and what the intervals say of them."""
+    start = simulator("go2")
+    log = read(folders()[0] / "go2_run0.npz", start.model)
+    free = fitted(figures, "Go2", problem("go2", start, log))
+    local = gs.LevenbergMarquardt(iterations=100)
+    held = {}
+    for ms in (0, 4, 8):
+        of = late(start, 1e-3 * ms) if ms else start
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gs.GraftsimWarning)
+            held[ms] = gs.fit(gs.Problem(of, log, FREE, holdout=0.0), local=local)
+        cost = held[ms].history[-1].cost / free.history[-1].cost
+        figures.note(f"Go2, delay {ms} ms: cost over that of the free delay", cost)
+    rows = {r.name: r for r in free.parameters}
+    for ms, result in held.items():
+        inside = [rows[r.name].low_with_file <= r.value <= rows[r.name].high_with_file
+                  for r in result.parameters]  # fmt: skip
+        rotors = [ok for r, ok in zip(result.parameters, inside, strict=True)
+                  if r.name.startswith("joint.armature")]  # fmt: skip
+        figures.note(f"Go2, delay {ms} ms: within the intervals with file, delay free", sum(inside))
+        figures.note(f"Go2, delay {ms} ms: rotors within them", sum(rotors))
+    delayed = [w for w in held[0].withheld if w.name.startswith("actuator.delay")]
+    said, true = [], []
+    later = {r.name: r.value for r in held[8].parameters}
+    for row in held[0].parameters:
+        if row.name.startswith("joint.armature") and row.value > 0.01:
+            shift = np.sqrt(sum(w.moves[row.name] ** 2 for w in delayed))
+            said.append(float(shift) / row.value)
+            true.append(abs(later[row.name] - row.value) / row.value)
+            inside = row.low_with_file <= later[row.name] <= row.high_with_file
+            figures.note(f"Go2, delay not freed: {row.name} at 8 ms within its interval", inside)
+    figures.note(
+        "Go2, delay not freed: it may move rotors by, said, median", float(np.median(said))
+    )
+    figures.note("Go2: 8 ms move rotors by, median", float(np.median(true)))
+
+
 def other(figures: Figures, robot: str, quick: bool, judge: Path | None) -> None:
     """The beginning fitted, the end predicted."""
     start, data = simulator(robot), folders()[0]
@@ -218,8 +270,12 @@ def main() -> int:
     parser.add_argument("--judge", type=Path, metavar="FOLDER", help="recordings not seen so far")
     parser.add_argument("--rival", metavar="PYTHON", default="", help="with mujoco[sysid]")
     parser.add_argument("--only", choices=ROBOTS, help="one robot alone")
+    parser.add_argument("--delays", action="store_true", help="the Go2's delay held, and no more")
     options = parser.parse_args()
     figures = Figures("Servos of real robots", seed=options.seed, json_path=options.json)
+    if options.delays:
+        delays(figures)
+        return 0 if figures.finish() else 1
     for robot in ROBOTS if options.only is None else (options.only,):
         if robot == "go2":
             go2(figures, options.quick, options.judge, options.rival)

@@ -45,13 +45,13 @@ class Tosses:
         return Tosses(self.q[:, :samples], self.qd[:, :samples], self.real[:, :samples])
 
 
-def read(data: Path, name: str, folder: Path | None = None) -> Tosses:
-    """All tosses of a set, or of a folder of its layout; behind its end a toss lies where it ended.
+def read(folder: Path, name: str) -> Tosses:
+    """All tosses in a folder of a set; behind its end a toss lies where it ended.
 
     Recorded velocities are differences of the last two positions, half a sample late: in the air,
     where every toss starts, that is half a sample of gravity.
     """
-    archive = np.load((folder or data / SETS[name]) / "tosses.npz")
+    archive = np.load(folder / "tosses.npz")
     columns = [str(c) for c in archive["columns"]]
     pick = {k: columns.index(k) for k in columns}
     unit = HALF if name == "contactnets" else 1.0
@@ -144,13 +144,21 @@ def fit_windows(
     iterations: int = 25,
 ) -> gs.Result:
     """Multiple shooting from recorded states on growing windows of so many steps, Huber's loss."""
+    local = gs.LevenbergMarquardt(iterations, cost_tolerance=1e-4)
+    return gs.fit(posed(simulator, tosses, free, horizons), local=local)
+
+
+def posed(
+    simulator: gs.Simulator, tosses: Tosses, free: dict[str, Any], horizons: tuple[int, ...]
+) -> gs.Problem:
+    """The problem of that fit."""
     longest = max(horizons)
 
     def recorded(recording: gs.Recording, time: float) -> tuple[np.ndarray, np.ndarray]:
         k, i = int(recording.name), round(time / DT)
         return tosses.q[k, i], tosses.qd[k, i]
 
-    problem = gs.Problem(
+    return gs.Problem(
         simulator,
         recordings(tosses),
         free,
@@ -163,7 +171,6 @@ def fit_windows(
         loss=gs.Huber(2.0),
         max_windows=400,
     )
-    return gs.fit(problem, local=gs.LevenbergMarquardt(iterations, cost_tolerance=1e-4))
 
 
 def windows(tosses: Tosses, steps: int) -> Tosses:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 STATES = 3
+# How far random states lie from the drawn pose, the first that can be put on the loops.
+SHARES = (1.0, 0.3, 0.1, 0.03, 0.0)
 
 
 def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
@@ -33,7 +35,10 @@ def look(path: Path, form: str) -> Iterator[dict[str, Any]]:
         yield found
     if model is not None and model.nv:
         terms = jax.jit(_terms)
-        states = [_state(model, seed) for seed in range(STATES)]
+        states = [on_loops(model, _state(model, seed)) for seed in range(STATES)]
+        if any(s is None for s in states):
+            yield {"errors": "no state on the loops was found"}
+            return
         ours = [{k: np.asarray(v) for k, v in terms(model, *s).items()} for s in states]
         if isinstance(other, str):
             yield {"errors": other}
@@ -109,24 +114,31 @@ def _terms(model: Any, q: Any, qd: Any, u: Any) -> dict[str, Any]:
 
     from graftsim.dynamics import actuation, bias_forces, mass_matrix, passive_forces
     from graftsim.dynamics.mechanism import prepare
+    from graftsim.dynamics.motion import joint_motion
     from graftsim.dynamics.passive import displacements
+    from graftsim.dynamics.paths import posed, tendon_arms
     from graftsim.dynamics.tendons import tendon_forces
     from graftsim.engine.forces import acceleration
     from graftsim.model.state import State
-    from graftsim.taps import OFF
+    from graftsim.taps import Scope
 
     dry = (model.joint.friction, model.joint.stribeck, model.tendon.friction)
     model = eqx.tree_at(
         lambda m: (m.joint.friction, m.joint.stribeck, m.tendon.friction),
         model, tuple(jnp.zeros_like(x) for x in dry),
     )  # fmt: skip
-    tendons = tendon_forces(model.tendon, *displacements(model, q, qd))
+    m = prepare(model)
+    q_dof, _ = displacements(model, q, qd)
+    arms = tendon_arms(model.tendon, q_dof, posed(m, joint_motion(m, q, qd), None))
+    tendons = tendon_forces(model.tendon, arms, qd)
     passive = passive_forces(model, q, qd) + tendons.tau + _around(model, q, qd)
     state = State(q=q, qd=qd, act=jnp.zeros(model.actuator.na))
     commands = actuation.Commands(u, (), 0.0)
-    qdd = acceleration(prepare(model), state, commands, scope=OFF).qdd
+    scope = Scope()
+    qdd = acceleration(m, state, commands, scope=scope).qdd
     H, C = mass_matrix(model, q), bias_forces(model, q, qd)
-    return {"mass matrix": H, "bias": C, "passive": passive, "qdd": qdd}
+    tau = scope["joint.tau"]
+    return {"mass matrix": H, "bias": C, "passive": passive, "qdd": qdd, "tau": tau}
 
 
 def _around(model: Any, q: Any, qd: Any) -> Any:
@@ -156,11 +168,33 @@ def _state(model: Any, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return q, rng.uniform(-1, 1, model.nv), rng.uniform(-1, 1, model.nu)
 
 
+def on_loops(model: Any, state: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+    """A state like the one given on the loops of a model, as near to the drawn pose as it takes."""
+    if not model.closed:
+        return state
+    import graftsim as gs
+    from graftsim.dynamics.passive import displacement
+    from graftsim.engine.integrators import move
+
+    q, qd, u = state
+    simulator = gs.Simulator(model)
+    start = simulator.initial_state()
+    away = np.asarray(displacement(model.tree, start.q, q))
+    for share in SHARES:
+        near = np.asarray(move(model.tree, start.q, share * away, np.ones(())))
+        try:
+            there = simulator.assemble(simulator.initial_state(near, qd))
+        except gs.ModelError:
+            continue
+        return np.asarray(there.q), np.asarray(there.qd), u
+    return None
+
+
 def _errors(other: Any, model: Any, states: list, ours: list) -> dict[str, float] | str:
     """The largest error of each quantity; or why there is nothing to compare."""
     worst: dict[str, float] = {}
     for state, mine in zip(states, ours, strict=True):
-        theirs = other(model, *state)
+        theirs = other(model, *state, tau=mine["tau"])
         if isinstance(theirs, str):
             return theirs
         for name, error in compared(mine, theirs).items():

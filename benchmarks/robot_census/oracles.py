@@ -12,21 +12,25 @@ from typing import Any
 
 import numpy as np
 
+from robot_census.held import held, mimic_rows, mujoco_rows
+
 Other = Callable[..., "dict[str, np.ndarray] | str"]
 
 
 def mujoco_file(path: Path) -> Other | str:
-    """Of an MJCF, without contact, limits and dry friction, which are constraints there."""
+    """Of an MJCF, without contact, limits and dry friction; its equalities hold exactly."""
     import mujoco
 
     try:
         m = mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, RuntimeError) as error:
         return f"MuJoCo: {' '.join(str(error).split())}"
-    m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    for flag in ("CONTACT", "LIMIT", "FRICTIONLOSS"):
+        m.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
+    m.opt.jacobian = int(mujoco.mjtJacobian.mjJAC_DENSE)
     plain = m.nu == m.nactuator and not np.any(m.actuator_delay > 0)
 
-    def terms(model: Any, q: np.ndarray, qd: np.ndarray, u: np.ndarray) -> Any:
+    def terms(model: Any, q: np.ndarray, qd: np.ndarray, u: np.ndarray, tau: Any = None) -> Any:
         if (m.nq, m.nv) != (model.nq, model.nv):
             return f"other coordinates than MuJoCo's: {model.nv} for {m.nv}"
         d = mujoco.MjData(m)
@@ -38,7 +42,9 @@ def mujoco_file(path: Path) -> Other | str:
         H = np.zeros((m.nv, m.nv))
         mujoco.mj_fullM(m, d, H)
         found = {"mass matrix": H, "bias": d.qfrc_bias.copy(), "passive": d.qfrc_passive.copy()}
-        return found | ({"qdd": d.qacc_smooth.copy()} if with_controls else {})
+        if not with_controls:
+            return found
+        return found | {"qdd": held(H, d.qacc_smooth.copy(), *mujoco_rows(m, q, qd))}
 
     return terms
 
@@ -58,7 +64,7 @@ def pinocchio_file(path: Path) -> Other | str:
         build(False)
     except Exception as error:
         return f"Pinocchio: {' '.join(str(error).split())}"
-    return _Pinocchio(build)
+    return _Pinocchio(build, lambda model: mimic_rows(path, model.tree.dofs))
 
 
 def pinocchio_mjcf(path: Path) -> Other | str:
@@ -75,10 +81,15 @@ def pinocchio_mjcf(path: Path) -> Other | str:
 class _Pinocchio:
     """Pinocchio's terms, joint by joint by name: its order of joints is another."""
 
-    def __init__(self, build: Callable[[bool], Any]) -> None:
-        self.build = build
+    def __init__(
+        self, build: Callable[[bool], Any], rows: Callable[[Any], np.ndarray] | None = None
+    ) -> None:
+        self.build, self.rows = build, rows
 
-    def __call__(self, model: Any, q: np.ndarray, qd: np.ndarray, u: np.ndarray) -> Any:
+    def __call__(
+        self, model: Any, q: np.ndarray, qd: np.ndarray, u: np.ndarray, tau: Any = None
+    ) -> Any:
+        """tau [nv]: joint forces; with them there are accelerations, on what `rows` holds."""
         import pinocchio as pin
 
         tree = model.tree
@@ -97,6 +108,10 @@ class _Pinocchio:
         H = H + np.triu(H, 1).T
         found = {"mass matrix": T.T @ H @ T, "bias": T.T @ pin.rnea(m, data, x, v, drift)}
         found["bias"] -= T.T @ (np.asarray(m.armature) * drift)
+        if tau is not None and self.rows is not None:
+            free = np.linalg.solve(found["mass matrix"], tau - found["bias"])
+            J = self.rows(model)
+            found["qdd"] = held(found["mass matrix"], free, J, np.zeros(len(J)))
         return found
 
 

@@ -76,7 +76,7 @@ CATALOGUE: dict[str, Variable] = {
     ),
     "loop.error": Variable("closure", "m | rad", "how far loops and couplings are open", True),
     "loop.force": Variable(
-        "closure", "N | N m", "force that holds them, contact impulses' share left out", True
+        "closure", "N | N m", "force that holds them; with contact impulses the step's mean", True
     ),
     "contact.depth": Variable("contact", "m", "overlap of the shapes; minus the gap when apart"),
     "contact.position": Variable("contact", "m", "place of the contact in the world", True),

@@ -94,3 +94,14 @@ def test_pairs():
     text = describe(balls(8))
     assert "the first 8 of 28" in text and "s0/s1" in text and "s6/s7" not in text
     assert len(describe_dict(balls(8))["pairs"]) == 28
+
+
+def test_lengths_through_space_and_sites():
+    """Actuators of all kinds in one table, whatever comes first; a path as a sum of distances."""
+    b = Builder("crane").link("boom", mass=1.0, inertia=1.0)
+    b.frame("tip", "boom", (0, 0, 1)).frame("hook", "world").frame("eye", "boom", (0, 1, 0))
+    b.tendon("rope", path=("hook", "tip", 2.0, "tip", "eye")).actuator("winch", tendon="rope")
+    b.actuator("jet", site="tip", reference="hook", site_force=(0, 0.5, 0))
+    text = describe(b.actuator("motor", "boom").build())
+    for words in ("|hook - tip| + 0.5 |tip - eye|", "winch", "jet", "(0 0.5 0)", "motor", "boom"):
+        assert words in text, words

@@ -3,6 +3,7 @@
 Each is read by a process of its own, whose memory is limited above what the imports take.
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +14,14 @@ pytestmark = pytest.mark.slow
 BODY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
 SECONDS = 10
 LOADER = """
-import resource, sys, time
+import json, resource, sys, time
 import graftsim as gs
 gs.Builder().link("a", mass=1.0, inertia=1.0).build()
 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 import mujoco
 began = time.process_time()
 try:
-    print("opened", gs.load(sys.argv[1]))
+    print("opened", gs.load(sys.argv[1], **json.loads(sys.argv[2])))
 except gs.GraftsimError as error:
     print("refused", error)
 seconds = time.process_time() - began
@@ -31,11 +32,10 @@ assert more < 2**30, more
 """
 
 
-def read(path):
+def read(path, **options):
     """What became of a file: "opened ..." or "refused ..."."""
-    done = subprocess.run(
-        [sys.executable, "-c", LOADER, str(path)], capture_output=True, text=True, timeout=60
-    )
+    command = [sys.executable, "-c", LOADER, str(path), json.dumps(options)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, (done.stdout[-500:], done.stderr[-2000:])
     return done.stdout
 
@@ -85,6 +85,12 @@ HOSTILE = {
     "bodies 10,000 deep.xml": (
         f"<mujoco><worldbody>{BODIES * 10_000}{'</body>' * 10_000}</worldbody></mujoco>", "refused",
     ),
+    "outside.xml": (
+        OUTSIDE + "<mujoco model='&x;'><worldbody><body name='&x;'/></worldbody></mujoco>", "",
+    ),
+    "includes a device.xml": (
+        "<mujoco><include file='/dev/zero'/><worldbody/></mujoco>", "refused",
+    ),
     "entities.xml": (LAUGHS + "<mujoco model='&l9;'><worldbody/></mujoco>", "refused"),
     "includes itself.xml": ("<mujoco><include file='includes itself.xml'/></mujoco>", "refused"),
 }  # fmt: skip
@@ -103,26 +109,59 @@ def test_text(tmp_path, name):
         assert str(path) in said or name in said
 
 
+STL = b"solid" + b" " * 75 + (10**9).to_bytes(4, "little") + b"\1" * 500
+NOT_A_NUMBER = b" " * 80 + (2).to_bytes(4, "little") + b"\xff" * 100
+OBJ_OF_INDICES = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 99999999\n"
+DAE = b"<COLLADA xmlns='x'><library_geometries><geometry><mesh><source><float_array count='10000"
+MESHES = {
+    "says a billion.stl": STL,
+    "cut in its head.stl": STL[:60],
+    "empty.stl": b"",
+    "not a number.stl": NOT_A_NUMBER,
+    "too few numbers.obj": b"v 1 2\nf 1 2 9",
+    "indices beyond.obj": OBJ_OF_INDICES,
+    "cut.dae": DAE,
+    "laughs.dae": LAUGHS.encode() + b"<COLLADA>&l9;</COLLADA>",
+}
+
+
 def test_truncated_meshes(tmp_path):
     """Meshes that are cut, or say that they are larger than they are: noted without contact."""
-    whole = b"solid" + b" " * 75 + (10**9).to_bytes(4, "little") + b"\1" * 500
-    contents = {
-        "a.stl": whole,
-        "b.stl": whole[:60],
-        "c.obj": b"v 1 2\nf 1 2 9",
-        "d.dae": b"<COLLADA",
-    }
-    for name, content in contents.items():
+    for name, content in MESHES.items():
         (tmp_path / name).write_bytes(content)
-    shapes = "".join(MESH.format(n) for n in (*contents, "x" * 3000, "a\0b".replace("\0", "%00")))
+    more = ("x" * 3000, "a%00b", "../" * 200 + "etc/passwd")
+    shapes = "".join(MESH.format(n) for n in (*MESHES, *more))
     path = tmp_path / "meshes.urdf"
     path.write_text(urdf(f"<link name='a'>{shapes}</link>", ""))
     assert read(path).startswith("opened")
 
 
+@pytest.mark.parametrize("name", MESHES)
+def test_truncated_meshes_where_they_matter(tmp_path, name):
+    """With a ground each of them is refused by its name; in an MJCF it is, or only noted."""
+    (tmp_path / name).write_bytes(MESHES[name])
+    path = tmp_path / "mesh.urdf"
+    path.write_text(urdf(f"<link name='a'>{MESH.format(name)}</link>", ""))
+    said = read(path, ground=0.0)
+    assert said.startswith("refused")
+    assert name in said
+    path = tmp_path / "mesh.xml"
+    path.write_text(
+        f"<mujoco><asset><mesh name='m' file='{name}'/></asset><worldbody><body><freejoint/>"
+        "<geom type='mesh' mesh='m'/></body></worldbody></mujoco>"
+    )
+    said = read(path)
+    assert said.startswith("refused")
+    assert str(path) in said
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-7", "shift_jis", "latin-1", "cp037"])
-def test_encodings(tmp_path, encoding):
+@pytest.mark.parametrize("form", ["urdf", "xml"])
+def test_encodings(tmp_path, encoding, form):
     """Read where XML tells the encoding, and else refused."""
-    path = Path(tmp_path / "robot.urdf")
-    path.write_bytes(urdf("<link name='\u00e9\u0434'/>", "").encode(encoding, errors="replace"))
+    path = Path(tmp_path / f"robot.{form}")
+    name = "\u00e9\u0434"
+    body = f"<mujoco><worldbody><body name='{name}'/></worldbody></mujoco>"
+    text = urdf(f"<link name='{name}'/>", "") if form == "urdf" else body
+    path.write_bytes(text.encode(encoding, errors="replace"))
     assert read(path).startswith(("opened", "refused"))

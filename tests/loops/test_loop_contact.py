@@ -112,3 +112,25 @@ def test_impulses_of_one_step_are_those_of_one_body(law):
     assert after[0].qd[2] > -0.9
     assert np.abs(after[0].qd - after[1].qd[:6]).max() < 1e-6
     assert jnp.all(after[0].impulse[:, 0] >= 0)
+
+
+@pytest.mark.parametrize("cuts", [0, 2])
+@pytest.mark.parametrize("backend", ["xla", "kernel"])
+def test_the_force_of_a_weld_carries_what_it_carries(backend, cuts):
+    """Newton's law of a load on a ball, step by step: in flight, in impacts, and at rest."""
+    b = gs.Builder("load")
+    for name, mass, z in (("ball", 1.0, 0.0), ("load", 0.7, 0.3)):
+        b.link(name, joint="free", mass=mass, inertia=0.01)
+        b.frame(f"{name}/seat", name, (0, 0, 0.3 - z))
+    b.loop("seat", "ball/seat", "load/seat", "weld")
+    b.geom("sphere", 0.1, "ball", name="ball").geom("plane", (), name="ground")
+    b.pair("ground", "ball", restitution=0.4)
+    s = gs.Simulator(b.build(), 1e-3, contact=gs.contact.Complementarity(max_impacts=cuts))
+    start = s.assemble(s.initial_state({"ball.z": 0.12, "load.z": 0.42}))
+    run = s.rollout(start, steps=700, record=("loop.force", "contact.force_n"), backend=backend)
+    speed = np.asarray(run.qd)[:, s.model.tree.dofs.index("load.z")]
+    force = run.recorded["loop.force"][:, 2]
+    np.testing.assert_allclose(force, 0.7 * (np.diff(speed) / 1e-3 + 9.81), atol=1e-6)
+    assert force.max() > 100
+    np.testing.assert_allclose(force[-5:], 0.7 * 9.81, rtol=1e-6)
+    assert np.abs(force[:50]).max() < 1e-6

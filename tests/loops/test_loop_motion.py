@@ -182,3 +182,24 @@ def test_loops_of_fixed_links_are_loops_of_what_carries_them():
         found.append(zoo.rollout(s, start, jnp.zeros((1, 0)), ("joint.qdd",)).recorded["joint.qdd"])
     assert np.abs(found[0]).max() > 1
     np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
+def test_friction_of_a_gear_that_carries_a_loop():
+    """A motor on one hinge moves another by a coupling: its gear carries what that asks for."""
+    b = gs.Builder("belt")
+    b.link("motor", axis=(0, 1, 0), mass=0.1, inertia=0.02, load_friction=0.2, armature=0.03)
+    b.link("arm", axis=(0, 1, 0), mass=1.5, com=(0, 0, 0.4), inertia=0.05)
+    b.couple("belt", "motor", "arm", ratio=3.0).actuator("motor", "motor")
+    s = gs.Simulator(b.build(), 1e-4)
+    start = s.initial_state({"arm": 0.6, "motor": 1.8}, {"arm": 0.5, "motor": 1.5})
+    names = ("joint.tau_friction", "loop.force", "joint.qdd")
+    run = s.rollout(start, [[1.7]], record=names).recorded
+    J_m, J_a = 0.05, 0.05 + 1.5 * 0.16
+    gravity = 1.5 * 9.81 * 0.4 * np.sin(0.6)
+    # Without friction: J_m 3 a = tau + f, J_a a = gravity - 3 f.
+    a = (3 * 1.7 + gravity) / (9 * J_m + J_a)
+    f = 3 * J_m * a - 1.7
+    friction = -0.2 * abs(f - 1.7) * np.tanh(1.5 / 0.01)
+    np.testing.assert_allclose(run["joint.tau_friction"][0], [friction, 0.0], rtol=1e-6)
+    a = (3 * (1.7 + friction) + gravity) / (9 * J_m + J_a)
+    np.testing.assert_allclose(run["joint.qdd"][0], [3 * a, a], rtol=1e-6)

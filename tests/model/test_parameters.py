@@ -21,8 +21,10 @@ from graftsim import dynamics
 from graftsim.engine import Simulator
 from graftsim.model.catalogue import PARAMETERS, leaf, with_leaf
 
-# Shapes act through contact alone, loops hold what would be free: tested with these.
-ELSEWHERE = {n for n in PARAMETERS if n.startswith(("geom.", "pair.", "loop.", "coupling."))}
+# Shapes act through contact alone, loops hold what would be free, and sites are pushed in
+# tests/dynamics/test_paths.py: tested there.
+PARTS = ("geom.", "pair.", "loop.", "coupling.", "actuator.site_")
+ELSEWHERE = {n for n in PARAMETERS if n.startswith(PARTS)}
 
 
 @lru_cache

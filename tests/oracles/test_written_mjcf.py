@@ -7,11 +7,16 @@ from robot_census.oracles import mujoco_file, pinocchio_mjcf
 import graftsim as gs
 import zoo
 from graftsim.dynamics import mass_matrix
+from graftsim.identify.inverse.consistent import Prior, consistent
+from graftsim.identify.inverse.forces.regressor import body_of, ten_numbers
+from graftsim.io.robot import poses
 
 TOPOLOGIES = zoo.topologies()
 READERS = {"mujoco": mujoco_file, "pinocchio": pinocchio_mjcf}
 # Of a number's size: what rounding of principal axes costs.
 ROUNDING = 1e-9
+# Of ten numbers of a link none is bounded by itself.
+FREE = np.zeros(10, bool)
 
 
 def same(model, path, q, rounding=ROUNDING):
@@ -74,6 +79,30 @@ def test_bodies_on_the_boundary(tmp_path, digits):
         again = gs.load(path)
         np.testing.assert_allclose(again.link.inertia, model.link.inertia, atol=2e-5)
         assert again.tree.links == model.tree.links
+
+
+def test_fitted_ones(tmp_path):
+    """Five chains whose inertias a regression has found on the boundary of what can exist."""
+    rng = np.random.default_rng(11)
+    every = np.arange(10)[None]
+    for robot in range(5):
+        builder, slack = gs.Builder("fitted"), []
+        for k in range(3):
+            m = rng.uniform(0.5, 2.0)
+            prior = ten_numbers(m, rng.uniform(-0.2, 0.2, 3), m * zoo.random_inertia(rng))
+            measured = prior.copy()
+            measured[4 + k] += 6 * prior[4:7].sum()  # more about one axis than any body has
+            z = consistent(np.eye(10), measured, 1e-12 * np.eye(10), Prior(prior, every, FREE))
+            mass, com, six = body_of(z)
+            a, b, c = np.linalg.eigvalsh(poses.symmetric(six))
+            slack.append((a + b - c) / c)
+            builder.link(
+                f"l{k}", f"l{k - 1}" if k else "world", axis=rng.normal(size=3), mass=float(mass),
+                com=com, inertia=six, origin=rng.normal(size=3),
+            )  # fmt: skip
+        assert np.min(slack) < 1e-3
+        path = tmp_path / f"fitted{robot}.xml"
+        assert same(builder.build(), path, rng.normal(size=3)) == ["mujoco", "pinocchio"]
 
 
 FILES = ("a1/a1_primitives.urdf", "pendulum/pendulum5.urdf", "swimmer/swimmer05.xml",

@@ -82,7 +82,7 @@ def _undriven(robot: Robot, recordings: Sequence[Recording]) -> Iterator[Finding
     for recording in recordings:
         seen |= {c.name: (label, recording) for label, c in of(recording, "joint.tau")}
     for name, (label, recording) in seen.items():
-        acting = [i for i, d in enumerate(a.dof) if dofs[d] == label]
+        acting = [i for i, d in enumerate(a.dof) if d >= 0 and dofs[d] == label]
         if label not in robot.dofs or any(a.kinds[i] == "torque" for i in acting):
             continue
         there = " and ".join(f"the {a.kinds[i]} actuator '{a.names[i]}'" for i in acting)

@@ -1,6 +1,7 @@
 """The command line: `graftsim import`, `fit`, `check`, `discover`, ... It computes in float64.
 
-Exit codes: 0 done, a discovery also when nothing is missing; 1 a check found an error, or the fit
+Exit codes: 0 done, a discovery also when nothing is missing or what is can only be called likely
+(`sureness` in its JSON); 1 a check found an error, or the fit
 ended without converging (its report is written all the same), or the report could not be written
 (the numbers are printed all the same); 2 wrong use or unreadable input, said on standard error; 130
 interrupted.

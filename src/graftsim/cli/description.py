@@ -51,11 +51,11 @@ def print_description(model: Model, console: Console) -> None:
     console.print(branches["world"])
     columns = {"dof": "joint", "type": "type", "axis": "axis"} | {k: k for k in PASSIVE}
     _table(console, "Joints (N m and rad, or N and m)", d["joints"], columns)
-    _table(console, "Actuators", d["actuators"], {k: k for k in (*d["actuators"], {})[0]})
-    tendons = [t | {"joints": _sum(t["joints"])} for t in d["tendons"]]
+    _table(console, "Actuators", d["actuators"], {k: k for x in d["actuators"] for k in x})
+    tendons = [t | {"joints": _length(t)} for t in d["tendons"]]
     pulls = {k: k for k in ("stiffness", "damping", "friction")}
     heads = {"name": "tendon", "joints": "length"} | pulls
-    _table(console, "Tendons: joints they go over", tendons, heads)
+    _table(console, "Tendons: what their lengths are sums of", tendons, heads)
     named = {k: k for k in ("kind", "first", "second")}
     points = {"anchor": "point of the first (m)", "opposite": "of the second (m)"}
     turned = {"rotation": "second in first (w x y z)"}
@@ -99,9 +99,13 @@ def _print_pairs(pairs: list[dict[str, Any]], console: Console) -> None:
     _table(console, title, pairs, {"name": "pair"} | named | units)
 
 
-def _sum(terms: Any) -> str:
-    """Coefficients and names as a sum."""
-    return " + ".join(f"{c:g} {name}" for name, c in terms.items())
+def _length(tendon: dict[str, Any]) -> str:
+    """Coefficients and joints, and stretches between frames, as a sum."""
+    terms = [f"{c:g} {name}" for name, c in tendon["joints"].items()]
+    for kind, share, *frames in tendon["path"]:
+        between = f"{'' if kind == 'straight' else kind}|{' - '.join(frames)}|"
+        terms.append(between if share == 1 else f"{share:g} {between}")
+    return " + ".join(terms)
 
 
 def _table(
@@ -113,14 +117,14 @@ def _table(
 
     if not rows:
         return
-    shown = {k: v for k, v in columns.items() if any(r[k] not in (None, 0.0, []) for r in rows)}
+    shown = {k: v for k, v in columns.items() if any(r.get(k) not in (None, 0.0, []) for r in rows)}
     console.print(Text(title, "bold"))  # a table's own title is broken at the table's width
     table = Table()
     for key, heading in shown.items():
-        numeric = any(isinstance(r[key], int | float) for r in rows)
+        numeric = any(isinstance(r.get(key), int | float) for r in rows)
         table.add_column(Text(heading), justify="right" if numeric else "left")
     for row in rows:
-        table.add_row(*(Text(_cell(row[k])) for k in shown))
+        table.add_row(*(Text(_cell(row.get(k))) for k in shown))
     console.print(table)
 
 

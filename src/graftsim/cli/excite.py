@@ -52,6 +52,7 @@ def run(options: ExciteOptions) -> int:
             velocity=_velocity(options.velocity),
             middle=_numbers(options.middle, "--middle"),
             known=_known(options.after),
+            nuisances=_numbers(options.nuisances, "--nuisances"),
             search=FourierSearch(options.harmonics, options.generations, options.seed),
         )
     write_csv(found.plan, options.out)
@@ -98,10 +99,11 @@ def _plain(found: Excitation) -> dict[str, Any]:
 def _print(found: Excitation, out: str) -> None:
     console = terminal()
     rows = [
-        (p.name, f"{p.value:.4g}", f"{p.before:.2g}", f"{p.after:.2g}", p.unit)
+        (p.name, f"{p.value:.4g}", *(f"{x:.2g}" for x in (p.before, p.after, p.after_with_file)),
+         p.unit)
         for p in found.parameters
-    ]
-    head = ("name", ">value", ">known to", ">after this", "unit")
+    ]  # fmt: skip
+    head = ("name", ">value", ">known to", ">after this", ">if the file is off", "unit")
     console.print(table_of("Standard deviations", head, rows))
     most = max(found.used, key=lambda name: found.used[name])
     gain = np.exp((found.information - found.information_of_sines) / max(len(rows), 1) / 2)

@@ -28,6 +28,8 @@ class ExciteOptions(msgspec.Struct, frozen=True, kw_only=True):
     """fit.json of an earlier fit: what is known already counts as known."""
     out: Annotated[str, shown("FILE")] = "next.csv"
     """Log to write; default: next.csv."""
+    nuisances: Annotated[Strings, shown("SELECTOR=SIZE...")] = ()
+    """How wrong numbers that are not free may be, as graftsim fit; 0: exact."""
     seconds: Annotated[Seconds, shown("S")] = 10.0
     """Length of the recording; default: 10 s."""
     velocity: Annotated[Strings, shown("VALUE | JOINT=VALUE...")] = ()

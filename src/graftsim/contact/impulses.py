@@ -100,6 +100,8 @@ class RigidContact(ImpulseLaw):
         if scope is not OFF:
             felt = Felt(impulse, left, wrenches(found, at, free.X_0, impulse))
         impulse = pick(impulse)
+        if felt:
+            felt = felt._replace(loops=unit.held(impulse.reshape(-1)))
         late = impulse * pick((h - when.delay) / span)[:, None]
         A_n = problem.A[::3]
         moving = jnp.where(flies, pick(after[:, 0]), 0.0) + A_n @ late.reshape(-1)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.contact.detect import Contacts, Places
-from graftsim.dynamics.constraints import Inertia
+from graftsim.dynamics.constraints import Constrained, Inertia
 from graftsim.model.tree import Tree
 from graftsim.spatial.rotation import cross
 from graftsim.spatial.transform import Transform, rotate
@@ -51,8 +51,8 @@ class Impulses(NamedTuple):
     """What unit impulses at the contacts do to the joints: see `Articulated.innovations`."""
 
     articulated: Inertia
-    z: Float[Array, "nv 3nc"]
-    y: Float[Array, "nv 3nc"]
+    z: Float[Array, "n 3nc"]
+    y: Float[Array, "n 3nc"]
 
     def delassus(self) -> Float[Array, "3nc 3nc"]:
         """J H^-1 J^T (1/kg): velocities at the contacts by impulses at the contacts."""
@@ -61,6 +61,12 @@ class Impulses(NamedTuple):
     def response(self, impulses: Float[Array, "3nc k"]) -> Float[Array, "nv k"]:
         """H^-1 J^T lambda: changes of the joint velocities."""
         return self.articulated.response(self.y @ impulses)
+
+    def held(self, impulses: Float[Array, " 3nc"]) -> Float[Array, " m"] | tuple[()]:
+        """Impulses of the loops that answer those at the contacts; () without loops."""
+        if not isinstance(self.articulated, Constrained):
+            return ()
+        return self.articulated.answer(self.y @ impulses)
 
 
 def unit_impulses(

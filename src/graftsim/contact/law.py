@@ -33,13 +33,15 @@ class Free(NamedTuple):
 class Felt(NamedTuple):
     """What contacts made of a step: impulses in their frames (N s), what was left open (m/s).
 
-    links: the impulses (N m s; N s) at the links' origins, in them. motion: impulses (N m s, N s)
-    of joints whose motion is prescribed, those of forces included.
+    links: the impulses (N m s; N s) at the links' origins, in them. loops: impulses of loops and
+    couplings (N s, N m s) in it, () of a mechanism without or of a law that does not say. motion:
+    impulses (N m s, N s) of joints whose motion is prescribed, those of forces included.
     """
 
     impulse: Float[Array, "nc 3"]
     residual: Float[Array, " nc"]
     links: Float[Array, "nl 6"]
+    loops: Float[Array, " m"] | tuple[()] = ()
     motion: Float[Array, " nv"] | tuple[()] = ()
 
 

@@ -28,7 +28,7 @@ from jaxtyping import Array, Float
 from graftsim.dynamics.aba import Articulated
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import JointMotion, at, link_velocity, velocity_bias
-from graftsim.dynamics.tendons import coefficients
+from graftsim.dynamics.paths import posed, tendon_arms, tendon_drift
 from graftsim.model.loops import POWERS
 from graftsim.solvers.semidefinite import solver
 from graftsim.spatial import rotation
@@ -112,23 +112,30 @@ def _loop_rows(m: Mechanism, pose: Pose) -> list[Rows]:
 
 def _coupling_rows(m: Mechanism, pose: Pose) -> Rows:
     """first - sum of c_k (second - reference)^k."""
-    model, coupling, nv = m.model, m.model.coupling, m.tree.nv
-    every = jnp.concatenate([jnp.eye(nv, dtype=pose.qd.dtype), coefficients(model.tendon, nv)])
-    every = jnp.concatenate([every, jnp.zeros((1, nv), every.dtype)])
+    tendon, coupling, nv = m.model.tendon, m.model.coupling, m.tree.nv
+    dtype = pose.qd.dtype
+    space = posed(m, pose.motion, pose.X_0) if tendon.path else None
+    arms = tendon_arms(tendon, pose.q_dof, space)
+    every = jnp.concatenate([jnp.eye(nv, dtype=dtype), arms.C, jnp.zeros((1, nv), dtype)])
+    length = jnp.concatenate([pose.q_dof, arms.length, jnp.zeros(1, dtype)])
     pairs = zip(coupling.dofs, coupling.tendons, strict=True)
     ends = np.array([[_row(d, t, nv) for d, t in zip(*own, strict=True)] for own in pairs])
     C_1, C_2 = every[ends[:, 0]], every[ends[:, 1]]
-    x, x_dot = C_2 @ pose.q_dof - coupling.reference, C_2 @ pose.qd
+    x, x_dot = length[ends[:, 1]] - coupling.reference, C_2 @ pose.qd
     value = slope = curvature = jnp.zeros_like(x)
     for name in reversed(POWERS):  # Horner's scheme, with both derivatives
         curvature = 2 * slope + x * curvature
         slope = value + x * slope
         value = getattr(coupling, name) + x * value
+    bias = -curvature * x_dot * x_dot
+    if space is not None:
+        drift = jnp.zeros_like(length).at[nv:-1].set(tendon_drift(tendon, space, pose.v, dtype))
+        bias = bias + drift[ends[:, 0]] - slope * drift[ends[:, 1]]
     return Rows(
         C_1 - slope[:, None] * C_2,
-        C_1 @ pose.q_dof - value,
+        length[ends[:, 0]] - value,
         C_1 @ pose.qd - slope * x_dot,
-        -curvature * x_dot * x_dot,
+        bias,
     )
 
 
@@ -167,6 +174,10 @@ class Constrained:
         """See `Articulated.response`."""
         own = self.y.shape[0]
         return self.articulated.response(y[:own] - self.y @ y[own:])
+
+    def answer(self, y: Float[Array, " n"]) -> Float[Array, " m"]:
+        """Impulses of the loops that answer others, of which these are the innovations."""
+        return -y[self.y.shape[0] :]
 
     def closing(
         self, rate: Float[Array, "m k"]

@@ -29,7 +29,7 @@ def potential_energy(model: Model | Mechanism, q: Float[Array, " nq"]) -> Float[
     m = prepare(model)
     mass = jnp.sum(m.model.link.mass)
     height = jnp.dot(center_of_mass(m, q), m.model.world.gravity)
-    return -mass * height + spring_energy(m.model, q)
+    return -mass * height + spring_energy(m, q)
 
 
 def center_of_mass(model: Model | Mechanism, q: Float[Array, " nq"]) -> Float[Array, " 3"]:

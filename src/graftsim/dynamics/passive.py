@@ -9,6 +9,8 @@ from jaxtyping import Array, Float
 
 from graftsim.dynamics.friction import Load, friction
 from graftsim.dynamics.mechanism import Mechanism, by_joint_type, prepare
+from graftsim.dynamics.motion import joint_motion
+from graftsim.dynamics.paths import posed, tendon_arms
 from graftsim.dynamics.tendons import limit, tendon_energy
 from graftsim.model.model import Joints, Model
 from graftsim.model.tree import Tree
@@ -23,12 +25,17 @@ def displacement(
     return by_joint_type(tree, lambda kind, q0, q1: kind.difference(q0, q1), given, tree.v_rows)
 
 
-def spring_energy(model: Model, q: Float[Array, " nq"]) -> Float[Array, ""]:
+def spring_energy(model: Model | Mechanism, q: Float[Array, " nq"]) -> Float[Array, ""]:
     """Energy stored in the springs of joints and tendons (J)."""
+    m = prepare(model)
+    model = m.model
     stretch = displacement(model.tree, model.joint.rest, q)
     q_dof = displacement(model.tree, jnp.asarray(model.tree.neutral, q.dtype), q)
     joints = jnp.sum(model.joint.stiffness * stretch * stretch) / 2
-    return joints + tendon_energy(model.tendon, q_dof) if model.tendon.names else joints
+    if not model.tendon.names:
+        return joints
+    pose = posed(m, joint_motion(m, q, jnp.zeros_like(q_dof)), None) if model.tendon.path else None
+    return joints + tendon_energy(model.tendon, tendon_arms(model.tendon, q_dof, pose).length)
 
 
 def displacements(

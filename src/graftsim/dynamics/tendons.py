@@ -1,4 +1,4 @@
-"""Tendons: sums of joint displacements, with spring, damper, friction and limits."""
+"""Tendons: what their springs, dampers, friction and limits do at a length and its rate."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from graftsim.dynamics.paths import Arms
 from graftsim.model.model import Joints, Tendons
 from graftsim.taps import OFF, Tapper
 
 
 class Stretched(NamedTuple):
-    """Lengths and rates of the tendons [nt], what they do to the joints [nv], coefficients."""
+    """Lengths and rates of the tendons [nt], what they do to the joints [nv], moment arms."""
 
     length: Float[Array, " nt"]
     rate: Float[Array, " nt"]
     tau: Float[Array, " nv"]
     C: Float[Array, "nt nv"]
 
-
-def coefficients(tendon: Tendons, nv: int) -> Float[Array, "nt nv"]:
-    """C of the lengths C q."""
-    C = jnp.zeros((len(tendon.names), nv), tendon.coefficient.dtype)
-    if not tendon.entries:
-        return C
-    t, d = zip(*tendon.entries, strict=True)
-    return C.at[jnp.array(t), jnp.array(d)].add(tendon.coefficient)
+    def beside(self, arms: Arms, qd: Float[Array, " nv"]) -> Stretched:
+        """Further lengths behind those of the tendons, which nothing resists."""
+        length = jnp.concatenate([self.length, arms.length])
+        rate = jnp.concatenate([self.rate, arms.C @ qd])
+        return Stretched(length, rate, self.tau, jnp.concatenate([self.C, arms.C]))
 
 
 def ramp(x: Float[Array, " n"], width: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -69,9 +67,8 @@ def limit(
     return push(of.lower - x, -rate) - push(x - of.upper, rate)
 
 
-def tendon_energy(tendon: Tendons, q_dof: Float[Array, " nv"]) -> Float[Array, ""]:
+def tendon_energy(tendon: Tendons, length: Float[Array, " nt"]) -> Float[Array, ""]:
     """Energy stored in the springs of tendons (J)."""
-    length = coefficients(tendon, q_dof.shape[0]) @ q_dof
     above = ramp_integral(length - tendon.slack_upper, tendon.rounding)
     below = ramp_integral(tendon.slack_lower - length, tendon.rounding)
     return jnp.sum(tendon.stiffness * (above + below))
@@ -79,20 +76,19 @@ def tendon_energy(tendon: Tendons, q_dof: Float[Array, " nv"]) -> Float[Array, "
 
 def tendon_forces(
     tendon: Tendons,
-    q_dof: Float[Array, " nv"],
+    arms: Arms,
     qd: Float[Array, " nv"],
     *,
     scope: Tapper = OFF,
 ) -> Stretched:
-    """Joint forces C^T (limits - k stretch - d rate - friction) at displacements and velocities."""
-    nv = q_dof.shape[0]
-    C = coefficients(tendon, nv)
+    """Joint forces C^T (limits - k stretch - d rate - friction) at lengths and velocities."""
+    nv, C = qd.shape[0], arms.C
     if not tendon.names:
-        none = jnp.zeros(0, qd.dtype)
+        none = arms.length
         length, rate = scope.tap("tendon.length", none), scope.tap("tendon.rate", none)
         scope.tap("tendon.force", none)
         return Stretched(length, rate, scope.tap("joint.tau_tendon", jnp.zeros(nv, qd.dtype)), C)
-    length = scope.tap("tendon.length", C @ q_dof)
+    length = scope.tap("tendon.length", arms.length)
     rate = scope.tap("tendon.rate", C @ qd)
     width = jnp.where(tendon.friction > 0, tendon.friction_velocity, 1.0)
     dry = tendon.friction * jnp.tanh(rate / width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -18,6 +18,7 @@ from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.medium import medium_forces
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
 from graftsim.dynamics.passive import displacements, resistance, with_friction
+from graftsim.dynamics.paths import posed, site_arms, tendon_arms
 from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
 from graftsim.model.model import Joints
@@ -29,13 +30,17 @@ from graftsim.taps import OFF, Tapper
 
 
 class Acceleration(NamedTuple):
-    """Joint accelerations, what the actuators' memory follows, and what both come from."""
+    """Joint accelerations, what the actuators' memory follows, and what both come from.
+
+    held: forces of the loops, () without loops.
+    """
 
     qdd: Float[Array, " nv"]
     seen: Seen
     motion: JointMotion
     X_0: Transform | None
     articulated: Inertia
+    held: Any = ()
 
 
 def acceleration(
@@ -57,26 +62,22 @@ def acceleration(
     qd = scope.tap("state.qd", state.qd)
     u = scope.tap("control.u", commands.u)
     motion = joint_motion(m, q, qd)
-    placed = contact is not None or m.model.loop.names
+    placed = contact is not None or m.model.loop.names or m.model.through_space
     X_0 = world_transforms(m.tree, motion) if placed else None
-
-    # World poses are computed only when recorded: a tree without contact does not use them.
-    def poses() -> dict[str, Array]:
-        X = world_transforms(m.tree, motion) if X_0 is None else X_0
-        return {"link.position": X.r, "link.rotation": transpose(X.E)}
-
-    scope.tap_lazily(poses)
-    v = scope.tap("link.velocity", link_velocity(m.tree, motion))
-    scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
+    v = _moving(m, motion, X_0, scope)
     model, actuator = m.model, m.model.actuator
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
 
     def drive() -> tuple[Stretched, Driven]:
-        tendons = tendon_forces(model.tendon, q_dof, qd_dof, scope=scope)
+        pose = posed(m, motion, X_0)
+        arms = tendon_arms(model.tendon, q_dof, pose)
+        tendons = reach = tendon_forces(model.tendon, arms, qd_dof, scope=scope)
+        if pose is not None and actuator.sites:
+            reach = tendons.beside(site_arms(pose), qd_dof)
         late = scope.tap("actuator.delayed", delayed(actuator, commands, u))
         act = state.act
-        return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, tendons, scope=scope)
+        return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
 
     load = None
     if model.joint.load_dependent:
@@ -84,7 +85,12 @@ def acceleration(
         tendons, driven = drive()
         f_ext = _external(m, contact, motion, X_0, v, scope)
         bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
-        load = Load(driven.tau, tendons.tau - bias)
+        external = tendons.tau - bias
+        if model.closed:
+            others = sum(resisting) + tendons.tau + driven.tau
+            pose = Pose(motion, X_0, v, q_dof, qd_dof)
+            external = external + _loop_forces(m, pose, others, f_ext)
+        load = Load(driven.tau, external)
         passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
         tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)
     else:
@@ -106,6 +112,31 @@ def acceleration(
         qdd = found.qdd
         scope.tap_lazily(lambda: {"joint.reaction": reaction(m, motion, v, qdd, f_ext, tau)})
     return found
+
+
+def _moving(
+    m: Mechanism, motion: JointMotion, X_0: Transform | None, scope: Tapper
+) -> Float[Array, "nl 6"]:
+    """Velocities of the links; names them and the poses."""
+
+    # World poses are computed only when recorded: a tree without contact does not use them.
+    def poses() -> dict[str, Array]:
+        X = world_transforms(m.tree, motion) if X_0 is None else X_0
+        return {"link.position": X.r, "link.rotation": transpose(X.E)}
+
+    scope.tap_lazily(poses)
+    v = scope.tap("link.velocity", link_velocity(m.tree, motion))
+    scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
+    return v
+
+
+def _loop_forces(
+    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
+) -> Float[Array, " nv"]:
+    """Joint forces of the loops under forces without dry friction, which hangs on them."""
+    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
+    held = hold(m, pose, free, tree)
+    return held.force @ held.rows.J
 
 
 def _armature(
@@ -148,5 +179,5 @@ def _held(
         # What a network adds to accelerations it adds before loops are closed.
         scope.amend("joint.qdd", held.qdd)
         scope.amend("link.acceleration", link_acceleration(m, pose.motion, pose.v, held.qdd))
-    closed = found._replace(qdd=held.qdd, articulated=held.inertia)
+    closed = found._replace(qdd=held.qdd, articulated=held.inertia, held=held.force)
     return closed, held.force @ held.rows.J

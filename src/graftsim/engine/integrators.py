@@ -121,6 +121,8 @@ def _euler(
         assert found.X_0 is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
         qd, mean, impulse, h, span, felt = contact.velocities(m, free, state, h, cut, scope)
+        if felt and not isinstance(felt.loops, tuple):
+            felt = felt._replace(loops=felt.loops + h * found.held)
         if path and isinstance(felt, Felt):
             # Impulses alone: the forces of a piece have changed velocities for its time.
             change = qd - state.qd - h * found.qdd

@@ -46,8 +46,7 @@ def in_pieces(
     """
     state, passed, felt = advance(state, h, cuts > 0, scope)
     if cuts == 0:
-        if felt and len(felt.motion):
-            scope.amend("joint.reaction", felt.motion / h)
+        _amend(felt, h, scope)
         return state
     may_cut = np.arange(2 * cuts) < 2 * cuts - 1
 
@@ -68,14 +67,25 @@ def in_pieces(
         scope.amend("contact.force_n", felt.impulse[:, 0] / h)
         scope.amend("contact.force_t", felt.impulse[:, 1:] / h)
         scope.amend("contact.residual", felt.residual)
-        if len(felt.motion):
-            scope.amend("joint.reaction", felt.motion / h)
+    _amend(felt, h, scope)
     return state
+
+
+def _amend(felt: Felt | tuple[()], h: Float[Array, ""], scope: Tapper) -> None:
+    """Mean forces of loops and prescribed motion, what answers impulses of contact included."""
+    if felt and not isinstance(felt.loops, tuple):
+        scope.amend("loop.force", felt.loops / h)
+    if felt and not isinstance(felt.motion, tuple):
+        scope.amend("joint.reaction", felt.motion / h)
 
 
 def _together(felt: Felt | tuple[()], more: Felt | tuple[()]) -> Felt | tuple[()]:
     if not felt or not more:
         return ()
     worst = jnp.where(felt.residual > more.residual, felt.residual, more.residual)
-    motion = felt.motion + more.motion if len(felt.motion) else ()
-    return Felt(felt.impulse + more.impulse, worst, felt.links + more.links, motion)
+    loops, motion = _added(felt.loops, more.loops), _added(felt.motion, more.motion)
+    return Felt(felt.impulse + more.impulse, worst, felt.links + more.links, loops, motion)
+
+
+def _added(a: Array | tuple[()], b: Array | tuple[()]) -> Array | tuple[()]:
+    return () if isinstance(a, tuple) or isinstance(b, tuple) else a + b

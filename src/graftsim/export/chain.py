@@ -29,6 +29,7 @@ from graftsim.dynamics.actuation import (
     settled_act,
     steps_back,
 )
+from graftsim.dynamics.paths import Arms, tendon_arms
 from graftsim.dynamics.tendons import tendon_forces
 from graftsim.errors import ProblemError
 from graftsim.export.servos import Servo
@@ -172,7 +173,10 @@ def _torques(
         late = u
         if share is not None:
             late = delayed(a, Commands(u, share[0], jnp.sum(share[1:] * held, 0)), u)
-        tendons = tendon_forces(model.tendon, q_dof, rate)
+        # What depends on the pose acts on no joint of a servo.
+        tendons = tendon_forces(model.tendon, tendon_arms(model.tendon, q_dof, None), rate)
+        none = jnp.zeros((len(a.sites), model.nv), rate.dtype)
+        tendons = tendons.beside(Arms(none[:, 0], none), rate)
         driven = actuator_forces(a, late, act, q_dof, rate, tendons)
         after = next_act(a, driven.seen, act, dt)
         return (after, next_held(a, held, u) if back else held), driven.tau

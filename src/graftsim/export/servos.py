@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graftsim.export.fitted import Fitted, Known
+from graftsim.model.catalogue import dofs_by_row
 from graftsim.model.model import Actuators
 
 _LOAD = ("load_friction", "load_stribeck", "load_quadratic")
@@ -64,8 +65,12 @@ def servos(fit: Fitted) -> tuple[tuple[Servo, ...], tuple[str, ...]]:
 def _no_servo(fit: Fitted, i: int) -> str:
     """Why an actuator has no place among servos of joints; "" if it has one."""
     a, tree = fit.model.actuator, fit.model.tree
-    if a.dof[i] < 0:
+    if a.tendon[i] >= 0:
         return f"it pulls on the tendon {fit.model.tendon.names[a.tendon[i]]}, not on a joint"
+    if a.dof[i] < 0:
+        return "it pushes a site, not a joint"
+    if any(a.dof[i] in dofs_by_row(fit.model, "tendon")[x.tendon] for x in fit.model.tendon.path):
+        return "a tendon through space pulls at its joint"
     if not tree.joint_types[tree.link_of_dof[a.dof[i]]].one_by_one:
         return "its joint is no hinge or slide"
     if a.dof.count(a.dof[i]) > 1:

@@ -31,6 +31,14 @@ class Status(StrEnum):
 UNCERTAIN = (Status.WEAK, Status.NOT_IDENTIFIABLE, Status.FROM_PRIOR)
 
 
+class Sureness(StrEnum):
+    """How sure is an effect that a discovery names?"""
+
+    FOUND = "found"
+    LIKELY = "likely, not certain"
+    THESE_RUNS = "known on these runs only"
+
+
 class Misfit(StrEnum):
     """Do the residuals speak against the model?"""
 
@@ -261,6 +269,14 @@ class Known(Protocol):
     def std_with_file(self) -> float: ...
 
 
+NO_NUMBER = "The model has no number for it; graftsim discover finds its form"
+# What to do about an effect that a fit does not know by this name.
+INSTEAD = {
+    "effect.load_friction": "Free joint.load_friction",
+    "effect.clock": "Compare the log's clock with another",
+}
+
+
 def conditional(rows: Sequence[Known], quantity: str, doubts: Sequence[Doubt]) -> str:
     """Of parameters that numbers of a quantity, which were not free, could move."""
     names = [row.name for row in rows]
@@ -268,16 +284,20 @@ def conditional(rows: Sequence[Known], quantity: str, doubts: Sequence[Doubt]) -
     which = doubts[0].name if len(doubts) == 1 else f"{len(doubts)} numbers {quantity}"
     right, wrong = (_shares([(x, r.value) for x, r in zip(stds, rows, strict=True)]) for stds in (
         [r.std for r in rows], [r.std_with_file for r in rows]))  # fmt: skip
-    unit, known = doubts[0].unit, [d.std for d in doubts if d.std < d.size]
+    unit = f" {doubts[0].unit}" if doubts[0].unit not in ("", "1") else ""
+    known = [d.std for d in doubts if d.std < d.size]
+    # What has no number in a model cannot be freed as it stands.
+    instead = INSTEAD.get(quantity, NO_NUMBER if quantity.startswith("effect.") else "")
     if len(known) == len(doubts):
-        advice = f"Free it: these data know it to ±{_range(known)} {unit}."
+        advice = f"{instead or 'Free it'}: these data know it to ±{_range(known)}{unit}."
     elif known:
-        advice = f"Of {len(known)} these data know it, to ±{_range(known)} {unit}: free it there."
+        free = instead or "Free it there"
+        advice = f"Of {len(known)} these data know it, to ±{_range(known)}{unit}. {free}."
     else:
         advice = "These data do not know it: measure it, or record what tells it."
     return (
         f"{shown}: known to {right} if {which}, not free, is as given, to {wrong} if it may be "
-        f"{_range([d.size for d in doubts])} {unit} off. {advice}"
+        f"{_range([d.size for d in doubts])}{unit} off. {advice}"
     )
 
 
@@ -296,4 +316,25 @@ def impossible_body(why: object, inertial: str, inertia: str) -> str:
     """Which parameters to free where a link's inertia is one that no body has."""
     return (
         f"{why} Free {inertial}, which stays possible, or tie components: '{inertia}.xx,yy' shared."
+    )
+
+
+def likely(parts: Sequence[tuple[str, float, float]], inputs: Sequence[str]) -> str:
+    """Of an effect on which parts of few data agree: name, size and deviation of each alone."""
+    count = "Both parts of the data" if len(parts) == 2 else f"All {len(parts)} parts of the data"
+    shown = ", ".join(f"{name} {value:.2g} ± {1.96 * std:.1g}" for name, value, std in parts)
+    return (
+        f"{count} have it, in shares of its size: {shown}; what is held out is too little to show "
+        f"it. A third recording, held out, with a wider range of {' and '.join(inputs)} would "
+        "decide."
+    )
+
+
+def these_runs(target: str, parts: Sequence[tuple[str, float, float]]) -> str:
+    """Of an effect on whose size recordings disagree: name, size and deviation of each alone."""
+    shown = ", ".join(f"{name} {value:.2g} ± {1.96 * std:.1g}" for name, value, std in parts)
+    return (
+        f"That is known on these runs only: recordings disagree about the size of the effect on "
+        f"{target} (in shares of the formula: {shown}). Expect it to carry over to no other run "
+        "before the cause of that is found."
     )

@@ -7,6 +7,7 @@ from graftsim.model.joint_type import AdditiveJoint, Coordinate, Freedom, JointT
 from graftsim.model.loop_type import LoopType
 from graftsim.model.model import Model
 from graftsim.model.pairs import keep_pairs
+from graftsim.model.path_type import PathType
 from graftsim.model.shape_type import Convex, ShapeType, Smooth
 from graftsim.model.state import State
 
@@ -20,6 +21,7 @@ __all__ = [
     "JointType",
     "LoopType",
     "Model",
+    "PathType",
     "ShapeType",
     "Smooth",
     "State",

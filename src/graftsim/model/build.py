@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Unpack
 
 import jax.numpy as jnp
@@ -19,6 +20,7 @@ from graftsim.model import checks, pairs as touching
 from graftsim.model.drive_type import DriveType
 from graftsim.model.drives import DRIVES
 from graftsim.model.freeze import WORLD, Declared, Frozen, Link
+from graftsim.model.freeze_actuation import freeze_actuators, freeze_tendons
 from graftsim.model.freeze_loops import coupling_numbers, freeze_couplings, freeze_loops
 from graftsim.model.joint_type import JointType
 from graftsim.model.joints import JOINT_TYPES
@@ -35,6 +37,7 @@ from graftsim.model.numbers import (
     link_numbers,
     tendon_numbers,
 )
+from graftsim.model.path_type import Item, stretches
 from graftsim.model.shape_type import ShapeType
 from graftsim.model.shapes import SHAPE_TYPES, shape_type
 from graftsim.model.starts import Starts
@@ -210,19 +213,33 @@ class Builder:
         return self
 
     def tendon(
-        self, name: str, joints: Mapping[str, float], **numbers: Unpack[TendonNumbers]
+        self,
+        name: str,
+        joints: Mapping[str, float] = MappingProxyType({}),
+        *,
+        path: Sequence[Item] = (),
+        **numbers: Unpack[TendonNumbers],
     ) -> Builder:
-        """A length that is a sum of coefficients times displacements of degrees of freedom.
+        """A length: a sum of coefficients times displacements, of a path through space, or both.
 
-        joints: coefficients (1, m/rad) by label. `numbers` are `TendonNumbers`: what resists it.
-        Without any it resists nothing, and an actuator can act on it: a coupled transmission.
+        joints: coefficients (1, m/rad) by label of degrees of freedom. path: frames that straight
+        lines join; a number among them is a pulley, and what follows counts divided by it;
+        (kind, frame, ...) is a stretch of a `PathType`. `numbers` are `TendonNumbers`: what resists
+        it. Without any it resists nothing, and an actuator can act on it: a coupled transmission.
+
+        Raises ModelError: no length, a path that is none; from `build` something unknown on it.
         """
         self._new(name, self._declared.tendons, "Tendon")
-        if not joints:
-            raise ModelError(f"Tendon '{name}' goes over no joint.")
+        if not joints and not path:
+            raise ModelError(f"Tendon '{name}' goes over no joint, and along no path.")
         for joint, c in joints.items():
             checks.vector((c,), 1, f"Tendon '{name}': the coefficient of {joint}")
-        self._declared.tendons[name] = {"joints": dict(joints)} | tendon_numbers(name, numbers)
+        try:
+            along = stretches(path) if path else []
+        except ValueError as e:
+            raise ModelError(f"Tendon '{name}': {e}.") from e
+        own = {"joints": dict(joints), "path": along}
+        self._declared.tendons[name] = own | tendon_numbers(name, numbers)
         return self
 
     def loop(
@@ -323,6 +340,8 @@ class Builder:
         kind: str | DriveType = "torque",
         *,
         tendon: str | None = None,
+        site: str | None = None,
+        reference: str | None = None,
         inputs: Sequence[str] = (),
         **numbers: Unpack[ActuatorNumbers],
     ) -> Builder:
@@ -338,20 +357,28 @@ class Builder:
 
         The force is limited to `force_range` and by the speed-torque line, and the joint feels
         gear f. `tendon`, instead of a joint: length, rate and force are those of the tendon.
+        `site`, a frame: it feels gear f times site_force and site_torque, in its axes: a thruster,
+        whose length is 0. With another frame as `reference` the axes are that one's, which feels
+        the opposite, and the length is the displacement along them.
         `inputs`: what the drive takes as further controls, `NAME.velocity`, `NAME.torque`,
         `NAME.kp`. `numbers` are `ActuatorNumbers`.
         """
         self._new(name, self._declared.actuators, "Actuator")
         if isinstance(kind, str) and kind not in DRIVES:
             raise ModelError(f"Actuator '{name}': kind '{kind}'. {suggest(kind, DRIVES)}")
-        if (joint is None) == (tendon is None):
-            raise ModelError(f"Actuator '{name}' acts on either a joint or a tendon.")
+        if sum(x is not None for x in (joint, tendon, site)) != 1:
+            raise ModelError(f"Actuator '{name}' acts on either a joint, a tendon or a site.")
+        if site is None and (reference is not None or {"site_force", "site_torque"} & set(numbers)):
+            raise ModelError(
+                f"Actuator '{name}': reference, site_force and site_torque belong to a site."
+            )
         drive = DRIVES[kind] if isinstance(kind, str) else kind
         for x in inputs:
             if x not in drive.inputs:
                 known = suggest(x, drive.inputs)
                 raise ModelError(f"Actuator '{name}': a {drive.name} drive takes no '{x}'. {known}")
-        own = {"joint": joint, "tendon": tendon, "drive": drive, "inputs": tuple(inputs)}
+        target = {"joint": joint, "tendon": tendon, "site": site, "reference": reference}
+        own = target | {"drive": drive, "inputs": tuple(inputs)}
         self._declared.actuators[name] = own | actuator_numbers(name, drive, numbers)
         return self
 
@@ -387,10 +414,10 @@ class Builder:
             starts=self.starts,
             link=frozen.links(),
             joint=frozen.joints(),
-            tendon=frozen.tendons(),
+            tendon=freeze_tendons(self._declared, frozen.tree, dtype),
             loop=freeze_loops(self._declared, dtype),
             coupling=freeze_couplings(self._declared, frozen.tree, dtype),
-            actuator=frozen.actuators(),
+            actuator=freeze_actuators(self._declared, frozen.tree, dtype),
             geom=geoms,
             pair=pairs,
             frame=frozen.frames(),

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import numpy as np
 
 from graftsim.errors import ModelError, suggest
 from graftsim.model.drive_type import OWN_NUMBERS
 from graftsim.model.loops import row_labels
-from graftsim.model.model import Model
+from graftsim.model.model import Frames, Model
 from graftsim.model.pairs import contact_labels
 from graftsim.model.tree import Tree
 from graftsim.spatial.components import VECTOR
@@ -90,6 +91,8 @@ PARAMETERS: dict[str, Parameter] = {
     "actuator.stall_force": Parameter("actuator", "N m | N", "largest force at rest"),
     "actuator.no_load_speed": Parameter("actuator", "rad/s | m/s", "speed that leaves no force"),
     "actuator.time_constant": Parameter("actuator", "s", "first-order lag of the command"),
+    "actuator.site_force": Parameter("site", "1", "force on the site per actuator force"),
+    "actuator.site_torque": Parameter("site", "m", "torque on the site per actuator force"),
     "geom.size": Parameter("geom", "m", "size of the shape"),
     "geom.position": Parameter("geom", "m", "position of the shape in its link"),
     "geom.rotation": Parameter("geom", "1", "orientation of the shape in its link (w x y z)"),
@@ -114,7 +117,8 @@ PARAMETERS: dict[str, Parameter] = {
 
 def labels(model: Model, rows: str) -> tuple[str, ...]:
     """Names along an axis kind: link, joint, dof, coordinate, tendon, entry, loop, coupling,
-    closure (rows of both), actuator, control, geom, pair, contact, frame, medium, fluid or axis."""
+    closure (rows of both), actuator, site (actuators on one), control, geom, pair, contact, frame,
+    medium, fluid or axis."""
     t: Tree = model.tree
     tendon = model.tendon
     return {
@@ -129,6 +133,7 @@ def labels(model: Model, rows: str) -> tuple[str, ...]:
         "closure": row_labels(model.loop, model.coupling),
         "actuator": model.actuator.names,
         "control": model.actuator.controls,
+        "site": model.actuator.on_sites,
         "geom": model.geom.names,
         "frame": model.frame.names,
         "pair": model.pair.names,
@@ -150,17 +155,30 @@ def dofs_by_row(model: Model, rows: str) -> tuple[tuple[int, ...], ...]:
         return tuple((d,) for d in range(tree.nv))
     if rows == "link":
         return tuple(tuple(int(d) for d in own) for own in tree.v_index)
+    own, frame = model.tendon, model.frame
     over = tuple(
-        tuple(d for t, d in model.tendon.entries if t == k) for k in range(len(model.tendon.names))
+        tuple(
+            dict.fromkeys(
+                [d for t, d in own.entries if t == k]
+                + [d for x in own.path if x.tendon == k for d in _between(tree, frame, x.frames)]
+            )
+        )
+        for k in range(len(own.names))
     )
     if rows == "tendon":
         return over
     if rows == "coupling":
         pairs = zip(model.coupling.dofs, model.coupling.tendons, strict=True)
         return tuple(over[t] if t >= 0 else (d,) for (d, _), (t, _) in pairs)
+    sites = tuple(_between(tree, frame, both) for both in model.actuator.sites)
+    if rows == "site":
+        return sites
     if rows in ("actuator", "control"):
-        a = model.actuator
-        own = [over[t] if t >= 0 else (d,) for d, t in zip(a.dof, a.tendon, strict=True)]
+        a, rest = model.actuator, iter(sites)
+        own = [
+            over[t] if t >= 0 else (d,) if d >= 0 else next(rest)
+            for d, t in zip(a.dof, a.tendon, strict=True)
+        ]
         further = zip(own, a.inputs, strict=True) if rows == "control" else ()
         return (*own, *(dofs for dofs, inputs in further for _ in inputs))
     if rows == "coordinate":
@@ -172,8 +190,15 @@ def dofs_by_row(model: Model, rows: str) -> tuple[tuple[int, ...], ...]:
     return ((),) * len(labels(model, rows))
 
 
+def _between(tree: Tree, frame: Frames, frames: tuple[int, ...]) -> tuple[int, ...]:
+    """Degrees of freedom that move some of these frames (-1: the world) against the others."""
+    links = [frame.link[i] if i >= 0 else -1 for i in frames]
+    moved = np.array([tree.moves(link) for link in links])
+    return tuple(int(d) for d in np.flatnonzero(moved.any(0) & ~moved.all(0)))
+
+
 def acts_on(model: Model) -> tuple[str, ...]:
-    """Label of the degree of freedom that each actuator acts on; "" for one on a tendon."""
+    """Label of the degree of freedom that each actuator acts on; "" for one on none alone."""
     dofs = model.tree.dofs
     return tuple(dofs[d] if d >= 0 else "" for d in model.actuator.dof)
 
@@ -210,6 +235,8 @@ def row_unit(model: Model, name: str, row: int) -> str:
     tree = model.tree
     if info.rows == "coordinate":
         unit = tree.coordinate_units[row]
+    elif info.rows == "tendon" and any(x.tendon == row for x in model.tendon.path):
+        unit = "m"
     else:
         moved = dofs_by_row(model, info.rows)[row]
         unit = tree.dof_units[moved[0]] if moved else "rad"

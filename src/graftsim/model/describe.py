@@ -98,7 +98,8 @@ def _actuators(model: Model) -> list[dict[str, Any]]:
         {
             "name": a.names[k],
             "kind": a.kinds[k],
-            **({"tendon": model.tendon.names[a.tendon[k]]} if a.dof[k] < 0 else {}),
+            **({"tendon": model.tendon.names[a.tendon[k]]} if a.tendon[k] >= 0 else {}),
+            **_site(model, a.names[k]),
             "dof": dofs[a.dof[k]] if a.dof[k] >= 0 else None,
         }
         | {n: _plain(getattr(a, n)[k]) for n in DRIVE if n in ALWAYS or _unusual(a, n, k)}
@@ -107,6 +108,17 @@ def _actuators(model: Model) -> list[dict[str, Any]]:
         | ({"inputs": list(a.inputs[k])} if a.inputs[k] else {})
         for k in range(len(a.names))
     ]
+
+
+def _site(model: Model, name: str) -> dict[str, Any]:
+    """Frame, reference and wrench of an actuator that pushes a site."""
+    a, frames = model.actuator, (*model.frame.names, None)
+    if name not in a.on_sites:
+        return {}
+    i = a.on_sites.index(name)
+    site, other = a.sites[i]
+    wrench = {k: _plain(getattr(a, k)[i]) for k in ("site_force", "site_torque")}
+    return {"site": frames[site], "reference": frames[other]} | wrench
 
 
 def _unusual(a: Actuators, name: str, k: int) -> bool:
@@ -123,6 +135,11 @@ def _tendons(model: Model) -> list[dict[str, Any]]:
                 for (i, d), c in zip(t.entries, np.asarray(t.coefficient), strict=True)
                 if i == k
             },
+            "path": [
+                [x.kind.name, x.share, *(model.frame.names[f] for f in x.frames)]
+                for x in t.path
+                if x.tendon == k
+            ],
         }
         | {
             n: _plain(getattr(t, n)[k])

@@ -12,9 +12,8 @@ import numpy as np
 from graftsim.errors import ModelError, suggest
 from graftsim.model import checks, pairs as touching
 from graftsim.model.joint_type import JointType
-from graftsim.model.model import Actuators, Frames, Geoms, Joints, Links, Medium, Pairs, Tendons
+from graftsim.model.model import Frames, Geoms, Joints, Links, Medium, Pairs
 from graftsim.model.numbers import LOAD_DEPENDENT
-from graftsim.model.paths import check_paths
 from graftsim.model.tree import Tree
 from graftsim.selectors import Selector
 
@@ -130,67 +129,6 @@ class Frozen:
             box=self._column([x["box"] for x in items], len(items), 3),
             lift=self._column([x["lift"] for x in items], len(items)),
         )
-
-    def tendons(self) -> Tendons:
-        """Tendons over degrees of freedom."""
-        dofs, items = self.tree.dofs, self.declared.tendons
-        entries, coefficients = [], []
-        for t, (name, item) in enumerate(items.items()):
-            for joint, c in item["joints"].items():
-                if joint not in dofs:
-                    known = suggest(joint, dofs)
-                    raise ModelError(
-                        f"Tendon '{name}': no degree of freedom named '{joint}'. {known}"
-                    )
-                entries.append((t, dofs.index(joint)))
-                coefficients.append(float(c))
-        fields = Tendons.__dataclass_fields__.items()
-        leaves = [k for k, f in fields if not f.metadata.get("static") and k != "coefficient"]
-        return Tendons(
-            names=tuple(items),
-            entries=tuple(entries),
-            coefficient=self._column(coefficients, len(coefficients)),
-            **{k: self._column([x[k] for x in items.values()], len(items)) for k in leaves},
-        )
-
-    def actuators(self) -> Actuators:
-        """Actuators, each on a degree of freedom or a tendon."""
-        items = self.declared.actuators
-        targets = [self._target(name, item) for name, item in items.items()]
-        check_paths(self.tree, items, targets)
-        fields = Actuators.__dataclass_fields__.items()
-        leaves = [k for k, f in fields if not f.metadata.get("static") and k != "own"]
-        own = {k: n for x in items.values() for k, n in x["drive"].numbers.items()}
-        values = list(items.values())
-        return Actuators(
-            names=tuple(items),
-            drives=tuple(x["drive"] for x in values),
-            inputs=tuple(x["inputs"] for x in values),
-            dof=tuple(dof for dof, _ in targets),
-            tendon=tuple(tendon for _, tendon in targets),
-            lagged=tuple(x["lagged"] for x in values),
-            longest_delay=tuple(x["longest_delay"] for x in values),
-            speed_limited=tuple(x["speed_limited"] for x in values),
-            own={
-                k: self._column([x.get(k, n.default) for x in values], -1) for k, n in own.items()
-            },
-            **{k: self._column([x[k] for x in values], len(items)) for k in leaves},
-        )
-
-    def _target(self, name: str, item: dict[str, Any]) -> tuple[int, int]:
-        """Degree of freedom and tendon on which an actuator acts, -1 for the one that it is not."""
-        dofs, tendons = self.tree.dofs, tuple(self.declared.tendons)
-        if item["tendon"] is not None:
-            if item["tendon"] not in tendons:
-                known = suggest(item["tendon"], tendons)
-                raise ModelError(f"Actuator '{name}': no tendon named '{item['tendon']}'. {known}")
-            return -1, tendons.index(item["tendon"])
-        if item["joint"] not in dofs:
-            known = suggest(item["joint"], dofs)
-            raise ModelError(
-                f"Actuator '{name}': no degree of freedom named '{item['joint']}'. {known}"
-            )
-        return dofs.index(item["joint"]), -1
 
     def pairs(self, gravity: float, self_collision: bool) -> tuple[Pairs, list[str]]:
         """The pairs, and sentences on those that no function computes contact of."""

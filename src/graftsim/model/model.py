@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from graftsim.model.drive_type import DriveType
 from graftsim.model.loops import Couplings, Loops
+from graftsim.model.path_type import Stretch
 from graftsim.model.shape_type import ShapeType
 from graftsim.model.starts import Key, Starts
 from graftsim.model.tree import Tree
@@ -58,11 +59,14 @@ class Joints(eqx.Module):
 
 
 class Actuators(eqx.Module):
-    """Motors on degrees of freedom or tendons: what makes a force of a command (`DriveType`).
+    """Motors on degrees of freedom, tendons or sites: what makes a force of a command
+    (`DriveType`).
 
     Static, of each: its drive; `inputs`, what it takes beside its command; `dof` or `tendon`, on
-    which it acts (-1: on the other); `lagged`; `longest_delay` (s, 0: without delay);
-    `speed_limited`, whether its force falls with speed.
+    which it acts (-1: on neither means on a site); `lagged`; `longest_delay` (s, 0: without delay);
+    `speed_limited`, whether its force falls with speed. `sites`, of those on sites, in their order:
+    the frame that is pushed, and the one against which and in whose axes it is (-1: none, in its
+    own).
     """
 
     names: tuple[str, ...] = eqx.field(static=True)
@@ -70,6 +74,7 @@ class Actuators(eqx.Module):
     inputs: tuple[tuple[str, ...], ...] = eqx.field(static=True)
     dof: tuple[int, ...] = eqx.field(static=True)
     tendon: tuple[int, ...] = eqx.field(static=True)
+    sites: tuple[tuple[int, int], ...] = eqx.field(static=True)
     lagged: tuple[bool, ...] = eqx.field(static=True)
     longest_delay: tuple[float, ...] = eqx.field(static=True)
     speed_limited: tuple[bool, ...] = eqx.field(static=True)
@@ -92,6 +97,8 @@ class Actuators(eqx.Module):
     force_upper: Float[Array, " n"]
     stall_force: Float[Array, " n"]
     no_load_speed: Float[Array, " n"]
+    site_force: Float[Array, "ns 3"]
+    site_torque: Float[Array, "ns 3"]
     own: dict[str, Float[Array, " n"]] = eqx.field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
@@ -99,6 +106,12 @@ class Actuators(eqx.Module):
         if name != "own" and name in self.own:
             return self.own[name]
         raise AttributeError(f"actuators have no '{name}'")
+
+    @property
+    def on_sites(self) -> tuple[str, ...]:
+        """Names of those on sites."""
+        both = zip(self.names, self.dof, self.tendon, strict=True)
+        return tuple(name for name, d, t in both if d < 0 and t < 0)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -128,14 +141,16 @@ class Actuators(eqx.Module):
 
 
 class Tendons(eqx.Module):
-    """Lengths l = sum of c q over some degrees of freedom, each with a spring, damper,
-    friction and limits.
+    """Lengths l = sum of c q over some degrees of freedom and of stretches through space, each with
+    a spring, damper, friction and limits.
 
-    entries: (tendon, degree of freedom) of each coefficient. The spring pulls outside the slack.
+    entries: (tendon, degree of freedom) of each coefficient; path: the stretches. The spring pulls
+    outside the slack.
     """
 
     names: tuple[str, ...] = eqx.field(static=True)
     entries: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    path: tuple[Stretch, ...] = eqx.field(static=True)
     coefficient: Float[Array, " ne"]
     stiffness: Float[Array, " nt"]
     damping: Float[Array, " nt"]
@@ -272,6 +287,11 @@ class Model(eqx.Module):
         wanted = resolve_dtype(dtype)
         floats, rest = eqx.partition(self, eqx.is_inexact_array)
         return eqx.combine(jax.tree.map(lambda x: x.astype(wanted), floats), rest)
+
+    @property
+    def through_space(self) -> bool:
+        """Whether tendons or actuators need to know where frames are."""
+        return bool(self.tendon.path or self.actuator.sites)
 
     @property
     def guided(self) -> tuple[int, ...]:

@@ -64,6 +64,7 @@ class ActuatorNumbers(TypedDict, total=False):
     first-order lag of the command, whose state is in `State.act`; None: no lag. control_range and
     force_range: (low, high), without limits by default. stall_force (N m, N) and no_load_speed
     (rad/s, m/s): the force is at most stall_force (1 - speed/no_load_speed), and not below zero.
+    site_force (1) and site_torque (m): what a site feels of a unit of force; default: along z.
     """
 
     gear: float
@@ -84,6 +85,8 @@ class ActuatorNumbers(TypedDict, total=False):
     force_range: tuple[float, float]
     stall_force: float
     no_load_speed: float
+    site_force: Vector
+    site_torque: Vector
 
 
 class TendonNumbers(TypedDict, total=False):
@@ -206,8 +209,11 @@ def actuator_numbers(name: str, drive: DriveType, given: ActuatorNumbers) -> dic
         raise ModelError(f"{where}: time_constant must be positive: {lag}")
     if (numbers["stall_force"] < np.inf) != (numbers["no_load_speed"] < np.inf):
         raise ModelError(f"{where}: stall_force and no_load_speed belong together; give both.")
+    push = given.get("site_force", (0.0, 0.0, 1.0 - ("site_torque" in given)))
     return (
         numbers
+        | {"site_force": checks.vector(push, 3, f"{where}: site_force")}
+        | {"site_torque": checks.vector(given.get("site_torque", (0, 0, 0)), 3, where)}
         | _delay(where, given.get("delay"), given.get("longest_delay"))
         | {"lagged": lag is not None, "time_constant": 0.0 if lag is None else lag}
         | {"speed_limited": numbers["stall_force"] < np.inf}

@@ -110,6 +110,12 @@ class Tree:
                 a[:, j] |= a[:, p]
         return a
 
+    def moves(self, link: int) -> np.ndarray:
+        """Whether each degree of freedom moves a link (-1: the world, which stays), [nv] bool."""
+        if link < 0:
+            return np.zeros(self.nv, bool)
+        return self.ancestor[self.link_of_dof, link]
+
     @cached_property
     def neutral(self) -> np.ndarray:
         """Zero position of every joint (unit quaternions), [nq]."""

@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.graft.bound import BoundGrafts
+from graftsim.identify import words
 from graftsim.identify.discover.findings import Discovery, Finding
 from graftsim.identify.discover.formula import Term
 from graftsim.identify.discover.score_test import Step
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.results.result import QUANTILE, Curve
+from graftsim.identify.words import Sureness
 from graftsim.report import learned, scores
 from graftsim.report.numbers import NONE, decimal, percent, places_for, rounded, unit
 from graftsim.report.section import Section, Subject
@@ -45,11 +47,22 @@ def head(found: Discovery) -> Headline:
         if found.complete:
             return Headline("Nothing is missing", "good", said)
         return Headline("No effect was found, and the model is not complete", "flat", said)
-    more = f" and {len(effects) - 3} more" if len(effects) > 3 else ""
-    count = "One effect is" if len(effects) == 1 else f"{len(effects)} effects are"
-    title = f"{count} missing: {'; '.join(effects[:3])}{more}"
+    sure = [e for e, f in zip(effects, found.findings, strict=True) if f.sureness == Sureness.FOUND]
+    lead = _lead(len(sure), len(effects) - len(sure), found)
+    shown = sure or effects
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    title = f"{lead}: {'; '.join(shown[:3])}{more}"
     said = (*found.sentences(), f"{of_fit.title}.", *of_fit.sentences[-1:])
-    return Headline(title, "good" if of_fit.mood == "good" else "flat", said)
+    return Headline(title, "good" if sure and of_fit.mood == "good" else "flat", said)
+
+
+def _lead(sure: int, others: int, found: Discovery) -> str:
+    """How many effects are missing, and how sure that is."""
+    if sure:
+        return "One effect is missing" if sure == 1 else f"{sure} effects are missing"
+    likely = all(f.sureness == Sureness.LIKELY for f in found.findings)
+    how = "likely missing, not certain" if likely else "missing, known on these runs only"
+    return f"One effect is {how}" if others == 1 else f"{others} effects are {how}"
 
 
 class DiscoverySection(Section):
@@ -166,8 +179,18 @@ def _finding(found: Discovery, finding: Finding, place: int) -> dict[str, Any]:
         "network": _noises(found.noise, found.costs["network"]),
         "formula": _noises(found.noise, finding.cost),
         "advice": advice(finding),
+        "sureness": _sureness(finding),
         "alone": len(found.findings) == 1,
     }
+
+
+def _sureness(finding: Finding) -> str:
+    """What is to be said of a finding that is not certain."""
+    if finding.sureness == Sureness.LIKELY:
+        return f"Likely, not certain. {words.likely(finding.parts, finding.inputs)}"
+    if finding.sureness == Sureness.THESE_RUNS:
+        return words.these_runs(finding.target, finding.parts)
+    return ""
 
 
 def _term(term: Term, finding: Finding) -> dict[str, str]:

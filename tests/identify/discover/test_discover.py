@@ -14,6 +14,7 @@ from graftsim.engine import SemiImplicitEuler
 from graftsim.identify.discover.discover import _unused
 from graftsim.identify.discover.score_test import _gains, _tail
 from graftsim.identify.runs.residual_program import compile_windows
+from graftsim.identify.words import Sureness
 from graftsim.model.catalogue import with_leaf
 from graftsim.optim.local_solver import Point
 
@@ -125,6 +126,15 @@ def test_nothing_is_found_where_nothing_is_missing(complete):
     assert complete.complete
     assert complete.sentences()[0].startswith("Nothing is missing: of 2 pairs")
     assert complete.result.value("joint.damping[bob]") == pytest.approx(DAMPING, rel=0.05)
+
+
+def test_planted_effects_are_found_not_only_likely(viscous):
+    """Three recordings agree on the size of what was planted."""
+    (finding,) = viscous[0].findings
+    assert finding.sureness == Sureness.FOUND and viscous[0].certain == (finding,)
+    assert [p.name for p in finding.parts] == ["run 0", "run 1", "run 2"]
+    for part in finding.parts:
+        assert abs(part.value - 1) < 4 * part.std < 0.5
 
 
 def test_too_few_held_out_windows_are_refused():

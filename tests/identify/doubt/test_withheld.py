@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import graftsim as gs
-from graftsim.identify.doubt.moved_commands import by_delay
+from graftsim.identify.doubt.columns import Columns
+from graftsim.identify.doubt.standard import Number
 from graftsim.identify.problem.windows import commands_before
 from graftsim.identify.runs.residual_program import compile_windows
 from graftsim.identify.words import Status
@@ -98,7 +99,11 @@ def test_what_is_exact_raises_no_doubt():
         "actuator.kd",
         "actuator.zero",
         "actuator.delay",
+        "joint.axis",
         "effect.drag",
+        "effect.load_friction",
+        "effect.clock",
+        "effect.torque",
     )
     exact = {f"{name}[*]": 0.0 for name in everything} | {f"effect.ripple{n}{c}[*]": 0.0
              for n in (1, 2, 4, 8) for c in "sc"}  # fmt: skip
@@ -130,7 +135,9 @@ def test_derivative_by_a_delay_that_the_model_does_not_have():
     local = np.zeros((len(windows), 2))
     before = commands_before(plain.simulator.model, plain.train, windows, DT)
     assert (before != windows.controls[:, 0]).any(), "some windows begin where commands switch"
-    found = by_delay(program, before, plain.parameters.start, local, 0)
+    number = Number("actuator.delay", "arm")
+    columns = Columns(plain, program, windows, [number], [0.01])
+    found = columns.slopes(plain.parameters.start, local)[..., 0]
     slope = other.jacobian(delayed.parameters.start, local)[1][..., -1]
     # A delay acts in the first sub-step alone, the mean in all of the step: 1.5 ms later, a
     # twentieth of the servo's time constant sqrt(0.02 / 25) s.

@@ -105,3 +105,34 @@ def test_what_cannot_be_planned():
         )
     with pytest.raises(gs.ProblemError, match=r"covariance, has the shape \(2, 2\)"):
         excite(arm(), FREE, seconds=2, known=np.eye(2))
+
+
+def test_what_the_file_may_have_wrong_is_allowed_for(planned):
+    """With every torque known to a gain of 5 %, no mass, friction or rotor is known better."""
+    for row in planned.parameters:
+        assert row.after_with_file > 1.5 * row.after
+        assert row.after_with_file > 0.02 * row.value
+
+
+def test_exact_numbers_raise_no_doubt():
+    """A number that is known to nothing else than itself: only what is named may be wrong."""
+    names = (
+        "link.com",
+        "link.inertia",
+        "joint.stiffness",
+        "joint.damping",
+        "joint.axis",
+        "joint.origin",
+        "actuator.delay",
+        "effect.clock",
+        "effect.drag",
+        "effect.load_friction",
+        *(f"effect.ripple{n}{c}" for n in (1, 2, 4, 8) for c in "sc"),
+    )
+    exact = {f"{name}[*]": 0.0 for name in names}  # fmt: skip
+    how = {"seconds": 2, "search": gs.FourierSearch(generations=1)}
+    right = excite(arm(), FREE, nuisances=exact | {"actuator.gain[*]": 0.0}, **how)
+    assert [p.after for p in right.parameters] == pytest.approx(
+        [p.after_with_file for p in right.parameters])  # fmt: skip
+    off = excite(arm(), FREE, nuisances=exact | {"actuator.gain[*]": 0.05}, **how)
+    assert all(p.after_with_file > p.after for p in off.parameters)

@@ -183,7 +183,7 @@ REFUSED_ACTUATORS = {
     '<general name="x" joint="j" gainprm="1" biastype="affine" biasprm="0 -3 0"/>': "biasprm",
     '<position name="x" joint="b" kp="1" gear="1 0 0"/>': "ball or free",
     '<motor name="x" joint="b" gear="1 1 0"/>': "several degrees of freedom",
-    '<motor name="x" site="s"/>': "transmission 'site'",
+    '<motor name="x" cranksite="s" slidersite="t" cranklength="1"/>': "transmission 'slidercrank'",
     '<adhesion name="x" body="arm" ctrlrange="0 1"/>': "transmission 'body'",
 }
 
@@ -191,7 +191,9 @@ REFUSED_ACTUATORS = {
 @pytest.mark.parametrize("text", REFUSED_ACTUATORS)
 def test_other_actuators_are_refused_by_name(tmp_path, text):
     """With the reason, and what is accepted."""
-    body = ARM.format(joint="", geom="").replace("</body>", '<site name="s"/></body>', 1)
+    body = ARM.format(joint="", geom="").replace(
+        "</body>", '<site name="s"/><site name="t"/></body>', 1
+    )
     path = write(tmp_path, body, rest=actuators(text))
     with pytest.raises(FileError) as caught:
         load(path)

@@ -96,11 +96,11 @@ def actuator_forces(
 ) -> Driven:
     """Joint forces of commands u after their delay; `q_dof` are displacements of the joints.
 
-    With length = gear q and rate = gear qd, of a joint or a tendon, the drive makes a force f, f is
-    limited, then the joint feels gear f.
+    With length = gear q and rate = gear qd, of a joint, a tendon or a site, the drive makes a force
+    f, f is limited, then the joint feels gear f. tendons: with the sites behind them.
     """
     nv, n = qd.shape[0], len(actuator.names)
-    target = targets(actuator, nv)
+    target = targets(actuator, nv, len(tendons.length) - len(actuator.sites))
     places = jnp.concatenate([q_dof, tendons.length]), jnp.concatenate([qd, tendons.rate])
     length, rate = (actuator.gear * rows(x, target) for x in places)
     at = drive_signal(actuator, u, act, length, rate, scope=scope)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -22,6 +23,8 @@ from graftsim.errors import ProblemError
 from graftsim.graft import GRU, MLP, Blueprint, BoundGrafts, Feature, Graft, Library, Specification
 from graftsim.identify.discover.findings import Discovery, Finding
 from graftsim.identify.discover.formula import Formula, find_formula
+from graftsim.identify.discover.likely import Evidence, with_likely
+from graftsim.identify.discover.parts import differ, shares
 from graftsim.identify.discover.pretrain import taught
 from graftsim.identify.discover.score_test import Criteria, Screened, screen
 from graftsim.identify.fit.fit import fit, fit_from
@@ -29,6 +32,7 @@ from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import Result
 from graftsim.identify.runs.holdout import Heldout, compare, typical
+from graftsim.identify.words import Sureness
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.recordings.recording import Recording
 from graftsim.selectors import Selector, quoted, split_components, with_row
@@ -79,17 +83,14 @@ def discover(
     _check_network(network)
     blueprint, targets = _library(simulator, candidates, free, shared)
     options = {"growth": (0.2, 1.0)} | options
-    given = [x for inputs in (candidates or {}).values() for x in inputs]
-    features = {x.text: x for x in given if isinstance(x, Feature)}
+    features = _features(candidates or {})
     quest = _Quest(simulator, recordings, free, options, targets, network, seed, progress, features)
-    problem = quest.posed(blueprint, tuple(targets))
-    _check_single(problem.simulator)
-    _check_heldout(problem)
+    problem = _checked(quest.posed(blueprint, tuple(targets)))
     criteria = criteria or Criteria()
     progress(f"screening {len(problem.parameters.groups)} pairs of variable and input")
-    found = screen(
-        problem, criteria, progress, lambda g: f"{with_row(targets[g.graft], g.row)} by {g.input}"
-    )
+    tell = partial(_tell, quest)
+    found = screen(problem, criteria, tell)
+    found, evidence = with_likely(problem, found, criteria, tell)
     costs = {
         "start": typical(found.held.cost(problem.parameters.start)),
         "physics": typical(found.cost_before),
@@ -113,10 +114,16 @@ def discover(
         formula = find_formula(problem, learned.groups, found)
     costs["network"] = typical(learned.cost)
     costs["formula"] = typical(found.held.cost(formula.theta))
-    findings = _findings(problem, found, formula, learned, targets)
+    findings = _findings(problem, found, formula, learned, (targets, evidence))
     return Discovery(
         findings, learned.result, costs, formula=problem.setup_at(formula.theta).simulator, **facts
     )
+
+
+def _tell(quest: _Quest, group: Group, text: str) -> None:
+    """A line on a group that was tried."""
+    target = with_row(quest.targets[group.graft], group.row)
+    quest.progress(f"{target} by {group.input}: {text}")
 
 
 def _check_network(network: Specification | None) -> None:
@@ -127,10 +134,19 @@ def _check_network(network: Specification | None) -> None:
         )
 
 
-def _check_single(simulator: Simulator) -> None:
-    """ProblemError: rows of several numbers, of which each wants a formula of its own."""
-    assert isinstance(simulator.grafts, BoundGrafts)
-    for graft in simulator.grafts.grafts:
+def _features(candidates: Mapping[str, Sequence[str | Feature]]) -> dict[str, Feature]:
+    """Candidates that are functions, by their text."""
+    given = (x for inputs in candidates.values() for x in inputs)
+    return {x.text: x for x in given if isinstance(x, Feature)}
+
+
+def _checked(problem: Problem) -> Problem:
+    """The problem. ProblemError: a candidate whose rows are several numbers, of which each wants a
+    formula of its own; too little is held out to judge by.
+    """
+    grafts = problem.simulator.grafts
+    assert isinstance(grafts, BoundGrafts)
+    for graft in grafts.grafts:
         for target in graft.wiring.targets:
             if len(target.columns) > 1 and isinstance(graft.wiring.specification, Library):
                 one = target.columns[0]
@@ -138,10 +154,6 @@ def _check_single(simulator: Simulator) -> None:
                     f"A candidate is one number a row, and {target.name} has "
                     f"{len(target.columns)}: name one, such as {one}."
                 )
-
-
-def _check_heldout(problem: Problem) -> None:
-    """ProblemError: too little is held out to judge by."""
     if not problem.heldout:
         raise ProblemError("Discovery needs recordings that are held out, to judge by.")
     count = len(problem.heldout_windows())
@@ -150,6 +162,7 @@ def _check_heldout(problem: Problem) -> None:
             f"Windows held out: {count}, too few to tell an improvement from chance. Hold out "
             "more, or choose a shorter horizon."
         )
+    return problem
 
 
 @dataclass(frozen=True)
@@ -232,7 +245,7 @@ def _library(
             if names:
                 add("joint.tau_passive[*]", (f"joint.q[{names}]",), library)
         add("joint.tau_passive[*]", ("joint.qd",), SPEED)
-        driven = sorted({quoted(tree.dofs[d]) for d in actuator.dof})
+        driven = sorted({quoted(tree.dofs[d]) for d in actuator.dof if d >= 0})
         if driven:
             names = ",".join(driven)
             add(f"joint.tau_actuator[{names}]", ("joint.tau_actuator[*]",), GAIN)
@@ -344,15 +357,22 @@ def _findings(
     found: Screened,
     formula: Formula,
     learned: _Learned,
-    targets: Mapping[str, str],
+    known: tuple[Mapping[str, str], Sequence[Evidence]],
 ) -> tuple[Finding, ...]:
-    p, out = problem.parameters, []
+    """known: the variable of each library graft, and what there is for effects that are likely."""
+    p, out, (targets, evidence) = problem.parameters, [], known
+    doubtful = {e.group: e.parts for e in evidence}
     summaries = {s.label: s for s in learned.result.grafts}
     cost = typical(found.held.cost(formula.theta))
     for (target, row), label in learned.labels.items():
         mine = [g for g in learned.groups if (targets[g.graft], g.row) == (target, row)]
         numbers = [i for i, g in enumerate(p.groups) if g in mine]
         theta = np.where(np.isin(p.group, numbers), 0.0, formula.theta)
+        used = [int(i) for i in np.flatnonzero(np.isin(p.group, numbers)) if formula.theta[i]]
+        parts = shares(problem, formula.theta, used)
+        sureness = Sureness.FOUND if not differ(parts) else Sureness.THESE_RUNS
+        if doubtful.keys() >= set(mine):
+            sureness, parts = Sureness.LIKELY, doubtful[mine[0]]
         out.append(
             Finding(
                 target=with_row(target, row),
@@ -362,6 +382,8 @@ def _findings(
                 formula=tuple(t for t in formula.terms if t.group in mine),
                 cost_without=typical(found.held.cost(theta)),
                 cost=cost,
+                sureness=sureness,
+                parts=parts,
             )
         )
     return tuple(sorted(out, key=lambda f: -f.cost_without))

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from graftsim.engine.simulator import Simulator
+from graftsim.identify import words
 from graftsim.identify.discover.formula import Term
+from graftsim.identify.discover.parts import Part
 from graftsim.identify.discover.score_test import Step
 from graftsim.identify.problem.parameters import Group
 from graftsim.identify.results.result import QUANTILE, GraftSummary, Result, finite
+from graftsim.identify.words import Sureness
 from graftsim.selectors import with_row
 
 # A held-out error up to so many times the sensor noise leaves nothing to look for.
@@ -23,7 +26,9 @@ class Finding:
     """One effect that was missing: a variable, its inputs, the network's summary and a formula.
 
     `cost_without`: typical held-out cost of a window when this effect alone is left out;
-    `cost`: with everything.
+    `cost`: with everything. `sureness`: found; likely, where one or two recordings agree on it and
+    what is held out is too little to show it; or known on these runs only, where they disagree.
+    `parts`: what each recording, or each half of a single one, says of its size alone.
     """
 
     target: str
@@ -33,6 +38,8 @@ class Finding:
     formula: tuple[Term, ...]
     cost_without: float
     cost: float
+    sureness: Sureness = Sureness.FOUND
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,11 @@ class Discovery:
         """Does the simulator explain what is held out, but for about the sensor noise?"""
         left = min(self.costs.values())
         return bool(left <= COMPLETE**2 * self.noise)
+
+    @property
+    def certain(self) -> tuple[Finding, ...]:
+        """Findings that are found, not only likely or known on these runs."""
+        return tuple(f for f in self.findings if f.sureness == Sureness.FOUND)
 
     def sentences(self) -> list[str]:
         """The findings in words."""
@@ -100,6 +112,8 @@ class Discovery:
                     "formula": [term(t) for t in f.formula],
                     "cost without": f.cost_without,
                     "cost": f.cost,
+                    "sureness": str(f.sureness),
+                    "parts": [part._asdict() for part in f.parts],
                 }
                 for f in self.findings
             ],
@@ -157,11 +171,16 @@ def sentences(found: Discovery) -> list[str]:
     said = []
     for f in found.findings:
         terms = " ".join(_signed(t) for t in f.formula).removeprefix("+ ")
-        said.append(
-            f"{f.target} lacks an effect of {' and '.join(f.inputs)}: without it the held-out "
-            f"error is {times(f.cost_without, f.cost)} times larger. As a formula, in "
-            f"{f.summary.output_units[0]}: {terms}."
-        )
+        lead = f"{f.target} lacks an effect of {' and '.join(f.inputs)}"
+        formula = f"As a formula, in {f.summary.output_units[0]}: {terms}."
+        if f.sureness == Sureness.LIKELY:
+            lead = f"Likely, not certain: {lead}. "
+            said.append(lead + words.likely(f.parts, f.inputs) + f" {formula}")
+            continue
+        larger = times(f.cost_without, f.cost)
+        said.append(f"{lead}: without it the held-out error is {larger} times larger. {formula}")
+        if f.sureness == Sureness.THESE_RUNS:
+            said.append(words.these_runs(f.target, f.parts))
     said.append(
         f"The held-out error falls {times(c['physics'], c['network'])} times with the networks, "
         f"{times(c['physics'], c['formula'])} times with the formulas; what is left is "

@@ -89,12 +89,11 @@ class Screened:
 def screen(
     problem: Problem,
     criteria: Criteria,
-    say: Callable[[str], None] = lambda text: None,
-    name: Callable[[Group], str] = str,
+    say: Callable[[Group, str], None] = lambda group, text: None,
 ) -> Screened:
     """Groups of the library grafts of a problem that the data ask for.
 
-    say: called with a line of text on each group that is tried, by its `name`.
+    say: called with what became of each group that is tried.
     Raises ProblemError: nothing is held out, or the start cannot be simulated.
     """
     p = problem.parameters
@@ -108,7 +107,7 @@ def screen(
         if first_cost is None:
             first_cost = look.point.cost
             scores = {p.groups[g]: gain for g, (gain, _) in _gains(problem, look).items()}
-        _grow(problem, look, criteria, steps, lambda g, s: say(f"{name(p.groups[g])}: {s}"))
+        _grow(problem, look, criteria, steps, lambda g, text: say(p.groups[g], text))
         _prune(look, criteria)
         theta, kept = look.point.theta, look.kept
     assert look is not None and first_cost is not None

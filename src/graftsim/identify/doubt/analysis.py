@@ -9,38 +9,38 @@ the cost after initial states and k the factor by which residuals are larger tha
     cov(phi) = (S'/k + diag(1/s^2))^-1,   phi ~ -cov(phi) (g_p + M^T g_t) / k,
 
 a parameter's variance grows by that of M phi, and its value may be off by M times what the data ask
-of phi, beyond what noise makes them ask.
+of phi, beyond what noise makes them ask. Where a shift is large, the worst are found by a refit
+(`refit`); a torque with memory at each joint that is driven has its own way (`torque`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from graftsim import kernels
-from graftsim.dynamics.rnea import inverse_dynamics
 from graftsim.errors import GraftsimError
-from graftsim.identify.doubt.effects import EFFECTS, Effects
-from graftsim.identify.doubt.moved_commands import by_delay
-from graftsim.identify.doubt.standard import Motion, Nuisance, Number, candidates, nuisances
+from graftsim.identify.doubt.columns import Columns
+from graftsim.identify.doubt.motion import motion_of
+from graftsim.identify.doubt.refit import refit
+from graftsim.identify.doubt.standard import Nuisance, Number, candidates, nuisances, torque_numbers
 from graftsim.identify.doubt.step import change_of_residuals, shift_of_parameters, steps_matter
+from graftsim.identify.doubt.torque import Torques, torques
 from graftsim.identify.problem.problem import Problem
-from graftsim.identify.problem.windows import Windows, commands_before
 from graftsim.identify.results.information import Information, positive_inverse
 from graftsim.identify.results.linearisation import Linearisation
 from graftsim.identify.runs.failures import WindowSubset
 from graftsim.identify.runs.residual_program import ResidualProgram, compile_windows
-from graftsim.identify.runs.window_function import Reader
 from graftsim.optim.arrowhead import reduced
 from graftsim.optim.local_solver import Point
 
 # So many windows say enough about directions.
-WINDOWS = 24
+WINDOWS = 32
+# Numbers that move a parameter by more than this share of it are beyond first order; so many of the
+# worst are refitted.
+BEYOND, REFITTED = 0.1, 5
+# How what a number does was found.
+FIRST, REFIT, UNSETTLED = "first order", "refit", "first order, and beyond it"
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Doubt:
     k]: the covariance of `asked` in a right model. alone_std, alone_asked [k]: how well the data
     would know each if it alone were free, and where they would like it; gain [k]: by which half the
     weighted sum of squares would fall. step [p]: how far very short steps would move a parameter.
+    order [k]: how moves were found. torques: those with memory, beside.
     """
 
     parameters: tuple[str, ...]
@@ -63,12 +64,15 @@ class Doubt:
     alone_asked: np.ndarray
     gain: np.ndarray
     step: np.ndarray
+    order: tuple[str, ...]
+    torques: Torques
 
     def variance(self) -> np.ndarray:
         """What the nuisances add to the variance of each parameter [p]."""
         spread = np.sum((self.moves @ self.covariance) * self.moves, 1)
         noise = np.sum((self.moves @ self.noise) * self.moves, 1)
-        return spread + np.maximum((self.moves @ self.asked) ** 2 - noise, 0.0)
+        biased = np.maximum((self.moves @ self.asked) ** 2 - noise, 0.0)
+        return spread + biased + self.torques.variance.sum(1)
 
     def off(self) -> np.ndarray:
         """How far each nuisance may be off [k], given the data."""
@@ -76,42 +80,112 @@ class Doubt:
         return np.sqrt(np.diag(self.covariance) + asked)
 
 
-def doubt(problem: Problem, part: WindowSubset, point: Point, info: Information) -> Doubt | None:
-    """The nuisances of a fit; None if there are none, or they cannot be tried."""
+def doubt(
+    problem: Problem, part: WindowSubset, point: Point, whole: Linearisation, info: Information
+) -> Doubt | None:
+    """The nuisances of a fit; None if there are none, or they cannot be tried.
+
+    whole: the fit to first order, by all parameters.
+    """
     own = np.flatnonzero(problem.parameters.physical & np.isfinite(np.diag(info.covariance)))
     numbers = candidates(problem)
     if not numbers or not len(own) or not np.isfinite(info.S).all():
         return None
     chosen = np.unique(np.linspace(0, len(part.kept) - 1, WINDOWS).astype(int))
-    windows, local = part.windows.only(chosen), point.local[chosen]
+    # Of all windows, if those that were tried are like the others.
+    share = len(part.kept) / len(chosen)
+    windows, at = part.windows.only(chosen), whole.of(chosen).by(own)
+    theta, local, memory = point.theta, at.local, torque_numbers(problem)
     try:
-        program = compile_windows(problem, windows)
-        plain = all(n.quantity.startswith(("link.", "actuator.")) for n in numbers)
-        motion = None if plain else _motion(problem, program, point.theta, local)
+        program = part.compiled if share == 1 else compile_windows(problem, windows)
+        motion = None
+        if any(n.needs_motion for n in (*numbers, *memory.values())):
+            motion = motion_of(problem, program, theta, local)
         listed = nuisances(problem, numbers, motion)
-        r, J, J_l = program.jacobian(point.theta, local, own)
-        K = _slopes(problem, program, windows, point.theta, local, numbers)
+        tried = [k for k, n in enumerate(listed) if 0 < n.size < np.inf]
+        numbers, listed = [numbers[k] for k in tried], [listed[k] for k in tried]
+        columns = Columns(problem, program, windows, numbers, [n.size for n in listed])
+        K = columns.slopes(theta, local)
     except GraftsimError:
         return None
-    size = np.array([n.size for n in listed])
-    use = np.isfinite(K).all((0, 1)) & (K != 0).any((0, 1)) & (size > 0) & np.isfinite(size)
+    use = np.isfinite(K).all((0, 1)) & (K != 0).any((0, 1))
     if not use.any():
         return None
     kept = tuple(n for n, u in zip(listed, use, strict=True) if u)
-    bounds = problem.bounds_of(point.theta).only(own).beside(len(kept))
-    theta = np.concatenate([point.theta[own], np.zeros(len(kept))])
-    at = Linearisation(r, np.concatenate([J, K[..., use]], -1), J_l, theta, local, bounds)
     names = tuple(problem.parameters.names[i] for i in own)
-    # Of all windows, if those that were tried are like the others.
-    found = _solved(at, kept, names, info, len(part.kept) / len(chosen))
+    found = _solved(_beside(at, K[..., use]), kept, names, info, share)
     if found is None:
         return None
-    of = problem.setup_at(point.theta).simulator
-    if of.contact is None and steps_matter(of):
-        changed = change_of_residuals(program, of, point.theta, local)
-        step = shift_of_parameters(at.by(np.arange(len(own))), *changed, of.integrator.order)
-        found = found if step is None else replace(found, step=step)
-    return found
+    found = _beyond(found, at, columns, theta, own)
+    found = replace(found, step=_step(problem, program, at, theta, local))
+    if not memory:
+        return found
+    asked = dict(zip(memory, nuisances(problem, list(memory.values()), motion), strict=True))
+    touches = _touches(numbers, K, memory)
+    return replace(found, torques=torques(program, at, theta, asked, touches, share))
+
+
+def _beside(at: Linearisation, K: np.ndarray) -> Linearisation:
+    """With columns K [w, m, k] of what is off by nothing."""
+    k = K.shape[-1]
+    theta = np.concatenate([at.theta, np.zeros(k)])
+    J_t = np.concatenate([at.J_t, K], -1)
+    return at._replace(J_t=J_t, theta=theta, bounds=at.bounds.beside(k))
+
+
+def _touches(numbers: list[Number], K: np.ndarray, dofs: dict[int, Number]) -> np.ndarray:
+    """Which residuals [m, nv] depend on numbers that act on a degree of freedom."""
+    touches = np.zeros((K.shape[1], max(dofs) + 1), bool)
+    for d, torque in dofs.items():
+        own = [k for k, n in enumerate(numbers) if n.label == torque.label and n.acts_on_joint]
+        touches[:, d] = (K[..., own] != 0).any((0, 2))
+    return touches
+
+
+def _step(
+    problem: Problem,
+    program: ResidualProgram,
+    at: Linearisation,
+    theta: np.ndarray,
+    local: np.ndarray,
+) -> np.ndarray:
+    """How far very short steps would move the parameters [p]; zero where that cannot be said."""
+    of, still = problem.setup_at(theta).simulator, np.zeros(len(at.theta))
+    if of.contact is not None or not steps_matter(of):
+        return still
+    changed = change_of_residuals(program, of, theta, local)
+    step = shift_of_parameters(at, *changed, of.integrator.order)
+    return still if step is None else step
+
+
+def _beyond(
+    found: Doubt, at: Linearisation, columns: Columns, theta: np.ndarray, own: np.ndarray
+) -> Doubt:
+    """With the worst of those refitted that move a parameter by more than first order is good for.
+
+    own: places in theta of the parameters that `at` has.
+    """
+    off = found.off()
+    shifts = np.abs(found.moves * off)
+    share = (shifts / np.maximum(np.abs(at.theta), 1e-300)[:, None]).max(0)
+    std = np.sqrt(np.maximum(np.diag(positive_inverse(reduced(at.normal())[0])), 1e-300))
+    worst = [j for j in np.argsort(-(shifts / std[:, None]).max(0)) if share[j] > BEYOND]
+    moves, order = found.moves.copy(), list(found.order)
+    for j in worst[:REFITTED]:
+        name = found.nuisances[j].name
+        late = name.startswith("actuator.delay")
+        amount = float(off[j]) * (1.0 if late or found.asked[j] >= 0 else -1.0)
+
+        def residual(x: np.ndarray, local: np.ndarray, amount=amount, name=name) -> np.ndarray:
+            full = theta.copy()
+            full[own] = x
+            return columns.residual(name, amount, full, local)
+
+        shift = refit(at, residual, moves[:, j] * amount)
+        order[j] = UNSETTLED if shift is None else REFIT
+        if shift is not None:
+            moves[:, j] = shift / amount
+    return replace(found, moves=moves, order=tuple(order))
 
 
 def _solved(
@@ -146,6 +220,7 @@ def _solved(
     return Doubt(
         names, kept, moves, cov * scale, -cov @ slope / k * size,
         cov @ (left / k) @ cov * scale, alone, asked_alone, gain / wide, np.zeros(p),
+        (FIRST,) * len(kept), Torques((), np.zeros((p, 0))),
     )  # fmt: skip
 
 
@@ -154,64 +229,3 @@ def _widened(info: Information, explained: np.ndarray) -> np.ndarray:
     explained = np.minimum(explained, 1.0)
     memory = np.where(explained > 0.5, 1.0, max(info.lack.widened, 1.0) ** 2)
     return memory * np.maximum(info.variance_ratio * (1 - explained), 1.0)
-
-
-def _slopes(
-    problem: Problem,
-    program: ResidualProgram,
-    windows: Windows,
-    theta: np.ndarray,
-    local: np.ndarray,
-    numbers: Sequence[Number],
-) -> np.ndarray:
-    """Derivatives [w, m, k] of the residuals by numbers that are not free."""
-    names = [n.name for n in numbers]
-    actuators = {n.name: n.actuator for n in problem.withheld if n.is_delay}
-    inside = set(program.reader.names)
-    delays = [n for n in names if n in actuators and n not in inside]
-    rest = [n for n in names if n not in delays]
-    wider = program
-    if not inside.issuperset(rest):
-        wider = ResidualProgram(problem, program.data, own=_wider(problem, rest))
-    before = commands_before(problem.simulator.model, problem.train, windows, problem.dt)
-    columns = dict(zip(rest, np.moveaxis(wider.slopes(theta, local, rest), -1, 0), strict=True))
-    columns |= {n: by_delay(program, before, theta, local, actuators[n]) for n in delays}
-    return np.stack([columns[n] for n in names], -1)
-
-
-def _wider(problem: Problem, names: Sequence[str]) -> Reader:
-    """A reader that has these numbers and effects among its parameters."""
-    effects = [n for n in names if n.split("[")[0] in EFFECTS]
-    offsets = [n for n in names if n not in effects]
-    dofs = problem.simulator.model.tree.dofs
-    beside = problem.parameters_beside(offsets)
-    return Reader(problem, problem.nlocal, beside, Effects(dofs, effects))
-
-
-def _motion(
-    problem: Problem, program: ResidualProgram, theta: np.ndarray, local: np.ndarray
-) -> Motion:
-    """How the robot moves in the windows, and the torques that move it."""
-    tree, dt = problem.simulator.model.tree, problem.dt
-    q = program.readings(theta, local)[1]
-    plain = [i for i, kind in enumerate(tree.joint_types) if kind.one_by_one]
-    d = np.zeros((*q.shape[:2], tree.nv))
-    for i in plain:
-        d[..., tree.v_index[i]] = q[..., tree.q_index[i]]
-    rate = np.gradient(d, dt, axis=1)
-    acceleration = np.gradient(rate, dt, axis=1)
-    few = slice(None, None, max(q.shape[1] // 25, 1))
-    flat = [x[:, few].reshape(-1, x.shape[-1]) for x in (q, d, rate, acceleration)]
-    flat = [x[np.isfinite(x).all(1)] for x in flat]
-    dtype = problem.simulator.dt.dtype
-    arrays = [jnp.asarray(x, dtype) for x in (flat[0], flat[2], flat[3])]
-    setup, apply = problem.setup, problem.parameters.apply
-
-    def torque(theta: Any, q: Any, qd: Any, qdd: Any) -> Any:
-        return inverse_dynamics(apply(setup, theta).simulator.model, q, qd, qdd)
-
-    # Of theta too, so that one kernel serves all fits of a robot.
-    at = jnp.asarray(theta, dtype)
-    kernel = kernels.compile(torque, at, *(x[0] for x in arrays))
-    moving = np.asarray(jax.vmap(kernel, (None, 0, 0, 0))(at, *arrays), float)
-    return Motion(flat[1], flat[2], flat[3], np.sqrt(np.mean(moving**2, 0)))

@@ -1,4 +1,4 @@
-"""Derivative by a delay of commands that a model does not have."""
+"""Commands that come later by a delay that a model does not have."""
 
 from __future__ import annotations
 
@@ -8,33 +8,26 @@ import numpy as np
 from graftsim.dynamics.actuation import control_owners
 from graftsim.identify.runs.residual_program import ResidualProgram
 
-# Differences by a delay: this share of a step.
-SHORT = 0.01
 
+def delayed(
+    program: ResidualProgram, before: np.ndarray, delay: float, actuator: int
+) -> ResidualProgram:
+    """The program under commands of an actuator that come later by `delay` (s).
 
-def by_delay(
-    program: ResidualProgram,
-    before: np.ndarray,
-    theta: np.ndarray,
-    local: np.ndarray,
-    actuator: int,
-) -> np.ndarray:
-    """Derivative [w, m] of the residuals by a delay of an actuator's commands that has none.
-
-    Delayed by d, a step has the command u - (d/dt) (u - u_before) in its mean: differences of that.
-    before: [w, nu] commands of the step before each window.
+    A command is held over its step; delayed, a step has the mean of what acts in it. before:
+    [w, nu] commands of the step before each window, held ever since; for a derivative a delay may
+    be below zero by less than a step.
     """
     data, simulator = program.data, program.reader.setup.simulator
     u = np.asarray(data.controls)
     own = np.flatnonzero(control_owners(simulator.model.actuator) == actuator)
-    change = np.zeros_like(u)
-    change[..., own] = np.diff(u, axis=1, prepend=before[:, None])[..., own]
-    little = SHORT * float(simulator.dt)
-
-    def residual(d: float) -> np.ndarray:
-        moved = jnp.asarray(u - d / float(simulator.dt) * change, data.controls.dtype)
-        other = program.on(data._replace(controls=moved))
-        assert other is not None
-        return other.residual(theta, local)
-
-    return (residual(little) - residual(-little)) / (2 * little)
+    late = delay / float(simulator.dt)
+    whole = max(int(np.floor(late)), 0)
+    steps = u.shape[1]
+    every = np.concatenate([np.repeat(before[:, None], whole + 1, 1), u], 1)
+    near, far = (every[:, i : i + steps, own] for i in (1, 0))
+    moved = u.copy()
+    moved[..., own] = near - (late - whole) * (near - far)
+    other = program.on(data._replace(controls=jnp.asarray(moved, data.controls.dtype)))
+    assert other is not None
+    return other

@@ -9,22 +9,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftsim.errors import VariableError
-from graftsim.identify.doubt.effects import EFFECTS, Shapes
+from graftsim.identify.doubt.effects import EFFECTS, RIPPLES, Shapes
 from graftsim.identify.problem.inertial_parameters import COMPOUND
 from graftsim.identify.problem.parameters import parsed
 from graftsim.identify.problem.problem import Problem
-from graftsim.model.catalogue import PARAMETERS
+from graftsim.model.catalogue import PARAMETERS, dofs_by_row
 from graftsim.model.model import Model
 from graftsim.selectors import row_name
 from graftsim.spatial.components import INERTIA, VECTOR
 
 # A file's numbers: share of the value, or what is larger in the unit.
 MASS, INERTIA_SHARE, CENTRE, CENTRE_SHARE = 0.05, 0.2, 3e-3, 0.03
+LENGTH, AXIS = 5e-4, float(np.deg2rad(0.5))
 # What the model lacks: share of the torque that moves the joint in the recordings.
 SPRING = DAMPING = FRICTION = ROTOR = 0.1
-DRAG, RIPPLE = 0.05, 0.03
+DRAG, RIPPLE, TORQUE = 0.05, 0.03, 0.03
+# Friction of a gear as a share of the torque through it; by how much a log's clock is fast.
+LOAD, CLOCK = 0.05, 1e-3
 # With more numbers than this, those of the least important kinds are not tried.
-MOST = 240
+MOST = 320
+# With contact, links are tried of robots of up to so many degrees of freedom.
+SMALL = 8
 
 
 @dataclass(frozen=True)
@@ -51,13 +56,23 @@ class Number(NamedTuple):
     def name(self) -> str:
         """As it is typed."""
         tail = f".{self.component}" if self.component else ""
-        return row_name(self.quantity, self.label) + tail
+        return (row_name(self.quantity, self.label) if self.label else self.quantity) + tail
+
+    @property
+    def needs_motion(self) -> bool:
+        """Does its plausible size depend on how the robot moves?"""
+        return self.quantity in SHARES
+
+    @property
+    def acts_on_joint(self) -> bool:
+        """Does it make a torque of a joint?"""
+        return self.quantity in SHARES or self.quantity in EFFECTS
 
     def named_by(self, text: str) -> bool:
         """Does a selector name it, or something that it is part of?"""
         _, selector, component = parsed(text)
         quantities = (self.quantity, *_PART_OF.get(self.quantity, ()))
-        if selector.name not in quantities or not selector.rows((self.label,)):
+        if selector.name not in quantities or (self.label and not selector.rows((self.label,))):
             return False
         return not component or not self.component or self.component in component.split(",")
 
@@ -75,27 +90,53 @@ TORQUES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "joint.friction": lambda q, qd, qdd: np.ones_like(q),
     "joint.armature": lambda q, qd, qdd: qdd,
 }
-_SHARE = {"joint.stiffness": SPRING, "joint.damping": DAMPING, "joint.friction": FRICTION,
-          "joint.armature": ROTOR}  # fmt: skip
+# Shares of the torque that moves a joint.
+SHARES = {"joint.stiffness": SPRING, "joint.damping": DAMPING, "joint.friction": FRICTION,
+          "joint.armature": ROTOR, "effect.drag": DRAG, "effect.torque": TORQUE}  # fmt: skip
+SHARES |= dict.fromkeys(RIPPLES, RIPPLE)
+# Sizes that are the same for all, and where they come from.
+FIXED = {
+    "joint.origin": (LENGTH, "a robot file"),
+    "joint.axis": (AXIS, "a robot file"),
+    "joint.load_friction": (LOAD, "what models leave out"),
+    "effect.load_friction": (LOAD, "what models leave out"),
+    "effect.clock": (CLOCK, "clocks of logs"),
+}
 
 
 def candidates(problem: Problem) -> list[Number]:
     """What may be wrong and is not free, the kinds that matter most first.
 
-    Only numbers of the actuators where contact or grafts are simulated, whose programs are large,
-    and on closed loops, where no joint's torque is a matter of its own.
+    Only numbers of the actuators where grafts are simulated or much may touch, whose programs are
+    large, and on closed loops, where no joint's torque is a matter of its own.
     """
     model, simulator = problem.simulator.model, problem.simulator
     own = [Number(*n.row) for n in problem.withheld]
-    if simulator.contact is not None or simulator.grafts is not None or model.closed:
+    if simulator.grafts is not None or model.closed:
+        return own
+    if simulator.contact is not None and model.nv > SMALL:
         return own
     free = [n for n in problem.parameters.names if _is_of_the_model(n)]
+    # A length moves the joint at its end.
+    lengths = any(n.startswith("link.length[") for n in free)
     out = list(own)
-    for numbers in (_passive(model), _masses(model), _inertias(model), _effects(model)):
-        numbers = [n for n in numbers if not any(map(n.named_by, free))]
+    kinds = (_clock, _passive, _masses, _geometry, _inertias, _effects, _ripple)
+    if simulator.contact is not None:
+        kinds = (_masses, _inertias)
+    for kind in kinds:
+        numbers = [n for n in kind(model) if not any(map(n.named_by, free))]
+        numbers = [n for n in numbers if not (lengths and n.quantity == "joint.origin")]
         if len(out) + len(numbers) <= MOST:
             out += numbers
     return out
+
+
+def torque_numbers(problem: Problem) -> dict[int, Number]:
+    """Torques with memory, by degree of freedom, where those of joints are candidates at all."""
+    model, simulator = problem.simulator.model, problem.simulator
+    if simulator.contact is not None or simulator.grafts is not None or model.closed:
+        return {}
+    return {model.tree.dofs.index(d): Number("effect.torque", d) for d in _plain(model)}
 
 
 def _is_of_the_model(name: str) -> bool:
@@ -121,10 +162,32 @@ def _inertias(model: Model) -> list[Number]:
     return [Number("link.inertia", n, c) for n in _moving(model) for c in INERTIA[:3]]
 
 
+def _clock(model: Model) -> list[Number]:
+    return [Number("effect.clock", "")]
+
+
+def _geometry(model: Model) -> list[Number]:
+    """Where joints sit in links that move, and directions of all axes."""
+    tree = model.tree
+    at = [tree.joints[i] for i, parent in enumerate(tree.parent)
+          if parent >= 0 and len(tree.v_index[i])]  # fmt: skip
+    turning = [tree.joints[i] for i, kind in enumerate(tree.joint_types) if kind.axial]
+    lengths = [Number("joint.origin", n, c) for n in at for c in VECTOR]
+    return lengths + [Number("joint.axis", n, c) for n in turning for c in VECTOR]
+
+
 def _effects(model: Model) -> list[Number]:
+    """Drag of all joints, friction under load of those that are driven."""
+    kind = "joint.load_friction" if model.joint.load_dependent else "effect.load_friction"
+    driven = {d for own in dofs_by_row(model, "actuator") for d in own}
+    loaded = [d for d in _plain(model) if model.tree.dofs.index(d) in driven]
+    drags = [Number("effect.drag", d) for d in _plain(model)]
+    return drags + [Number(kind, d) for d in loaded]
+
+
+def _ripple(model: Model) -> list[Number]:
     units = dict(zip(model.tree.dofs, model.tree.dof_units, strict=True))
-    return [Number(kind, d) for kind in EFFECTS for d in _plain(model)
-            if kind == "effect.drag" or units[d] == "rad"]  # fmt: skip
+    return [Number(kind, d) for kind in RIPPLES for d in _plain(model) if units[d] == "rad"]
 
 
 def _plain(model: Model) -> list[str]:
@@ -168,6 +231,8 @@ def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion | None
             found = Nuisance(n.name, own[n.name], "actuators that nobody has measured")
         elif n.quantity.startswith("link."):
             found = Nuisance(n.name, _of_link(model, n), "a robot file")
+        elif n.quantity in FIXED:
+            found = Nuisance(n.name, *FIXED[n.quantity])
         else:
             assert motion is not None
             found = Nuisance(n.name, _of_torque(model, n, motion), "what models leave out")
@@ -189,9 +254,10 @@ def _of_torque(model: Model, n: Number, motion: Motion) -> float:
     dof = model.tree.dofs.index(n.label)
     q, qd, qdd = motion.q[:, dof], motion.qd[:, dof], motion.qdd[:, dof]
     if n.quantity in TORQUES:
-        share, basis = _SHARE[n.quantity], TORQUES[n.quantity](q, qd, qdd)
+        basis = TORQUES[n.quantity](q, qd, qdd)
+    elif n.quantity == "effect.torque":
+        basis = np.ones_like(q)
     else:
-        share = DRAG if n.quantity == "effect.drag" else RIPPLE
         basis = EFFECTS[n.quantity](Shapes.of(q, qd))
     rms = float(np.sqrt(np.mean(np.square(basis))))
-    return share * float(motion.torque[dof]) / rms if rms > 0 else 0.0
+    return SHARES[n.quantity] * float(motion.torque[dof]) / rms if rms > 0 else 0.0

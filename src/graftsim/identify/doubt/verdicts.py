@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from graftsim.identify.doubt.analysis import Doubt
+from graftsim.identify.doubt.analysis import FIRST, Doubt
+from graftsim.identify.doubt.standard import Nuisance
 from graftsim.identify.results.result import ParameterRow, Withheld
 from graftsim.identify.results.verdicts import interval
 from graftsim.identify.words import Status
@@ -32,7 +33,9 @@ def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Para
     place = {name: i for i, name in enumerate(doubt.parameters)}
     added = doubt.variance() + doubt.step**2
     parts = np.concatenate([doubt.moves * doubt.off(), doubt.step[:, None]], 1) ** 2
-    names = [*(n.name for n in doubt.nuisances), STEP]
+    parts = np.concatenate([parts, doubt.torques.variance], 1)
+    torques = [n.name for n in doubt.torques.nuisances]
+    names = [*(n.name for n in doubt.nuisances), STEP, *torques]
     out = []
     for row in rows:
         if row.name not in place or not np.isfinite(row.std):
@@ -66,21 +69,28 @@ def withheld(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Withh
     changes = doubt.moves * doubt.off()
     found = []
     for j, n in enumerate(doubt.nuisances):
-        moved = changes[:, j]
-        found.append(
-            Withheld(
-                n.name,
-                _unit(n.name),
-                n.size,
-                n.source,
-                std=float(doubt.alone_std[j]),
-                asked=float(doubt.alone_asked[j]),
-                gain=float(doubt.gain[j]),
-                moves=dict(zip(doubt.parameters, moved.tolist(), strict=True)),
-                worst=float(np.max(np.abs(moved) / own)),
-            )
-        )
+        tried = (doubt.alone_std[j], doubt.alone_asked[j], doubt.gain[j])
+        found.append(_row(doubt, n, changes[:, j], own, tried, doubt.order[j]))
+    spread = np.sqrt(doubt.torques.variance)
+    for j, n in enumerate(doubt.torques.nuisances):
+        found.append(_row(doubt, n, spread[:, j], own, (np.inf, 0.0, 0.0), FIRST))
     return tuple(sorted(found, key=lambda w: -w.worst))
+
+
+def _row(
+    doubt: Doubt,
+    n: Nuisance,
+    moved: np.ndarray,
+    own: np.ndarray,
+    tried: tuple[float, float, float],
+    order: str,
+) -> Withheld:
+    """A nuisance that moves parameters of deviations `own` [p]; tried: std, asked and gain."""
+    std, asked, gain = map(float, tried)
+    moves = dict(zip(doubt.parameters, moved.tolist(), strict=True))
+    worst = float(np.max(np.abs(moved) / own))
+    unit = _unit(n.name)
+    return Withheld(n.name, unit, n.size, n.source, std, asked, gain, moves, worst, order)
 
 
 def most_moved(rows: Sequence[ParameterRow]) -> tuple[ParameterRow, float] | None:
@@ -97,4 +107,5 @@ def _unit(name: str) -> str:
     quantity = name.split("[")[0]
     if quantity in PARAMETERS:
         return PARAMETERS[quantity].unit.split(" | ")[0]
-    return "N m s^2/rad^2" if quantity == "effect.drag" else "N m"
+    own = {"effect.drag": "N m s^2/rad^2", "effect.load_friction": "1", "effect.clock": "1"}
+    return own.get(quantity, "N m")

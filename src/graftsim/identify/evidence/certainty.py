@@ -90,7 +90,7 @@ def certainty(
         except FAILURES as error:
             failed.append(f"The bootstrap failed, intervals are from the covariance: {error}")
     profiles = _profiles(problem, compiled, point, info, _chosen(problem, rows, profiled), failed)
-    tried = analysis.doubt(problem, part, point, info) if doubt else None
+    tried = analysis.doubt(problem, part, point, at, info) if doubt else None
     forces = common_factor(problem, at, held, info.variance_ratio)
     return Certainty(
         info,

@@ -93,6 +93,8 @@ def _check(model: Model) -> None:
         raise ProblemError(
             "excite plans motions of open chains; this robot has loops or couplings."
         )
+    if model.actuator.sites:
+        raise ProblemError("excite knows no actuators on sites.")
     driven = set(model.actuator.dof)
     alone = [name for i, name in enumerate(tree.dofs) if i not in driven]
     if alone:

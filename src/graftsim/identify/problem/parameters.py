@@ -160,7 +160,34 @@ def _blocks(
 ) -> list[Block]:
     found = [_block(setup, text, domain) for text, domain in free.items()]
     found += [_weights(setup, label) for label in grafts]
-    return found + [_leaf(setup, *parsed(text), Domain(), offset=True) for text in offsets]
+    return found + _offsets(setup, offsets)
+
+
+def _offsets(setup: SimulatorAndSensors, texts: Sequence[str]) -> list[Block]:
+    """Numbers that are added to, those of a leaf of the model in one block: one write for all."""
+    model = setup.simulator.model
+    entries: dict[str, tuple[list[tuple[int, ...]], list[str]]] = {}
+    for text in texts:
+        _, selector, component = parsed(text)
+        array, rows = np.asarray(leaf(model, selector.name)), PARAMETERS[selector.name].rows
+        index, names = _entries(selector, component, array, labels(model, rows))
+        own = entries.setdefault(selector.name, ([], []))
+        own[0].extend(index)
+        own[1].extend(names)
+    return [_added(model, name, *own) for name, own in entries.items()]
+
+
+def _added(model: Any, name: str, index: list[tuple[int, ...]], names: list[str]) -> Block:
+    """Offsets of some entries of a leaf, zero at the start."""
+    at = tuple(np.array(axis) for axis in zip(*index, strict=True))
+
+    def write(s: SimulatorAndSensors, x: Array) -> SimulatorAndSensors:
+        old = leaf(s.simulator.model, name)
+        new = old.at[at].add(x.astype(old.dtype))
+        return _with_model(s, with_leaf(s.simulator.model, name, new))
+
+    units = tuple(row_unit(model, name, i[0]) for i in index)
+    return Block(tuple(names), np.zeros(len(index)), Domain(), units, write)
 
 
 def _number_groups(blocks: Sequence[Block]) -> tuple[np.ndarray, tuple[Group, ...]]:
@@ -248,10 +275,8 @@ def _leaf(
     selector: Selector,
     component: str | None,
     domain: Domain,
-    *,
-    offset: bool = False,
 ) -> Block:
-    """Numbers of a leaf of the model; as an offset they are added, and start at zero."""
+    """Numbers of a leaf of the model."""
     model = setup.simulator.model
     known = [
         *PARAMETERS,
@@ -275,12 +300,10 @@ def _leaf(
     def write(s: SimulatorAndSensors, x: Array) -> SimulatorAndSensors:
         old = leaf(s.simulator.model, selector.name)
         values = jnp.broadcast_to(x, (len(index),)).astype(old.dtype)
-        new = old.at[at].add(values) if offset else old.at[at].set(values)
+        new = old.at[at].set(values)
         return _with_model(s, with_leaf(s.simulator.model, selector.name, new))
 
     units = tuple(row_unit(model, selector.name, i[0]) for i in index)
-    if offset:
-        return Block(tuple(name_of), np.zeros(len(start)), domain, units, write)
     domain = _above_zero(selector.name, domain, start)
     if domain.shared:
         mixed = component is None and len({i[1:] for i in index}) > 1

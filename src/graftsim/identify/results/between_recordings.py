@@ -65,10 +65,10 @@ def between_recordings(
     inverses = [positive_inverse(S) for S, _ in own]
     alone = np.array([theta - C @ g for C, (_, g) in zip(inverses, own, strict=True)])
     alone_std = np.array([np.sqrt(np.diag(C)) * wider for C in inverses])
-    return Spread(tuple(parameters), recordings, *_random_effect(alone, alone_std, theta))
+    return Spread(tuple(parameters), recordings, *random_effect(alone, alone_std, theta))
 
 
-def _random_effect(
+def random_effect(
     alone: np.ndarray, std: np.ndarray, theta: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """tau, p, standard deviation of the mean, and the estimates themselves."""

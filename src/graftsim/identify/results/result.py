@@ -60,7 +60,8 @@ class Withheld:
     size: how wrong it may be, in its unit, as source says. std: how well the data would know it,
     infinite if not at all. asked: where they would like it, as a change of its value; gain: by
     which half the weighted sum of squares would fall. moves: by how much each parameter may be off
-    because of it. worst: the largest of them, in deviations of that parameter.
+    because of it. worst: the largest of them, in deviations of that parameter. order: whether moves
+    are of first order or of a refit, or of first order where that is known not to be enough.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Withheld:
     gain: float
     moves: dict[str, float]
     worst: float
+    order: str = "first order"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -71,9 +71,12 @@ class ResidualProgram:
         other.data, other._kept = data, None
         return other
 
-    def residual(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
-        """Residuals [w, m] at theta [p] and local [w, s]."""
-        return np.asarray(self._residual(*self._arrays(theta, local), self.data), float)
+    def residual(
+        self, theta: np.ndarray, local: np.ndarray, off: Mapping[str, float] | None = None
+    ) -> np.ndarray:
+        """Residuals [w, m] at theta [p] and local [w, s]; off: by how much withheld numbers are."""
+        arrays = self._arrays(theta, local, off)
+        return np.asarray(self._residual(*arrays, self.data), float)
 
     def readings(
         self, theta: np.ndarray, local: np.ndarray, timing: Timing | None = None
@@ -113,26 +116,49 @@ class ResidualProgram:
             self._kept = (asked, found)
         return found
 
-    def slopes(self, theta: np.ndarray, local: np.ndarray, withheld: Sequence[str]) -> np.ndarray:
-        """Derivatives [w, m, k] by numbers that are withheld alone, all at once."""
+    def slopes(
+        self,
+        theta: np.ndarray,
+        local: np.ndarray,
+        withheld: Sequence[str],
+        supposed: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Derivatives [w, m, k] by numbers that are withheld alone, all at once.
+
+        supposed: which sensors [s, k] each should touch, and sizes [k] of them.
+        """
         columns = self.reader.columns(np.zeros(0, int), withheld)
-        return self._along(theta, local, columns, np.eye(len(columns)))
+        if supposed is not None:
+            self.reader.touch.suppose(columns, *supposed)
+        return self._columns(theta, local, columns)
+
+    def touched(self, row: int) -> np.ndarray | None:
+        """Which sensors a row of the initial states touches; None where that is not known."""
+        return self.reader.touch.touched(self._end + row) if row < self.reader.nlocal else None
 
     def _jacobian(
         self, theta: np.ndarray, local: np.ndarray, which: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         k, s = len(which), local.shape[1]
-        columns = np.concatenate([which, self._end + np.arange(s)])
-        width = [t.shape[1] * n for t, n in zip(self.data.time, self._rows, strict=True)]
-        touch, J = self.reader.touch, None
+        J = self._columns(theta, local, np.concatenate([which, self._end + np.arange(s)]))
+        return J[..., :k], J[..., k:]
+
+    def _columns(self, theta: np.ndarray, local: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Columns of the Jacobian [w, m, c], from fewer tangents where it is known that they do."""
+        touch = self.reader.touch
         shared = touch.shared(columns)
         if shared is not None:
             along = self._along(theta, local, columns, shared.seeds)
-            J = touch.whole(columns, shared, along, width)
-        if J is None:
-            J = self._along(theta, local, columns, np.eye(k + s))
-            touch.learn(columns, J, width)
-        return J[..., :k], J[..., k:]
+            J = touch.whole(columns, shared, along, self._widths)
+            if J is not None:
+                return J
+        J = self._along(theta, local, columns, np.eye(len(columns)))
+        touch.learn(columns, J, self._widths)
+        return J
+
+    @property
+    def _widths(self) -> list[int]:
+        return [t.shape[1] * n for t, n in zip(self.data.time, self._rows, strict=True)]
 
     @property
     def _end(self) -> int:
@@ -185,8 +211,12 @@ class ResidualProgram:
         size = sum(leaf[0].size for leaf in jax.tree.leaves(self.data)) + self.size + s
         return min(max(MANY // (w * directions * size), 1), len(local))
 
-    def _arrays(self, theta: np.ndarray, local: np.ndarray) -> tuple[Array, Array]:
+    def _arrays(
+        self, theta: np.ndarray, local: np.ndarray, off: Mapping[str, float] | None = None
+    ) -> tuple[Array, Array]:
         extended = self.reader.extend(np.asarray(theta, float))
+        for name, amount in (off or {}).items():
+            extended[..., self.reader.names.index(name)] += amount
         return jnp.asarray(extended, self.dtype), jnp.asarray(local, self.dtype)
 
 

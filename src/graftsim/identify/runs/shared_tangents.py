@@ -55,11 +55,29 @@ class Touch:
         self._norm[columns] = np.where(norm > 0, norm, 1.0)
         self._seen[columns] = True
 
+    def suppose(
+        self,
+        columns: Int[np.ndarray, " c"],
+        touches: Bool[np.ndarray, "s c"],
+        size: Float[np.ndarray, " c"],
+    ) -> None:
+        """What columns should touch, and what they should be multiplied by to be comparable.
+
+        Where it is wrong the check says so.
+        """
+        self._touches[:, columns] |= touches
+        self._norm[columns] = 1 / np.where(size > 0, size, 1.0)
+        self._seen[columns] = True
+
+    def touched(self, column: int) -> Bool[np.ndarray, " s"] | None:
+        """Which sensors a column touches; None where that has not been seen."""
+        return self._touches[:, column] if self._seen[column] else None
+
     def shared(self, columns: Int[np.ndarray, " c"]) -> Shared | None:
         """Tangents for some columns; None if there would be hardly fewer, or they are not known."""
         if len(columns) < 2 or not self._seen[columns].all():
             return None
-        tangent = _colours(self._touches[:, columns])
+        tangent = colours(self._touches[:, columns])
         if tangent.max() + 2 > WORTH * len(columns):
             return None
         weight = self._rng.uniform(0.5, 1.5, len(columns)) / self._norm[columns]
@@ -87,7 +105,7 @@ class Touch:
         return None if bad.any() else found
 
 
-def _colours(touches: Bool[np.ndarray, "s c"]) -> Int[np.ndarray, " c"]:
+def colours(touches: Bool[np.ndarray, "s c"]) -> Int[np.ndarray, " c"]:
     """A tangent for each column; those of one tangent touch no sensor twice. Greedy."""
     taken: list[np.ndarray] = []
     out = np.zeros(touches.shape[1], int)

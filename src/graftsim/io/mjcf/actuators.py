@@ -1,4 +1,4 @@
-"""MuJoCo's actuators on one joint or a fixed tendon, with delay, lag and limits.
+"""MuJoCo's actuators on one joint, a tendon or a site, with delay, lag and limits.
 
 The force of the drive (`drives`) is clipped to forcerange, then times gear at the joint or tendon;
 length = gear q and velocity = gear qd.
@@ -23,8 +23,8 @@ from graftsim.model.joints import FREE, SPHERICAL
 
 ACCEPTED = (
     "Accepted: motor, position, velocity, pid without slewmax, dcmotor without current dynamics, "
-    "heat, cogging, LuGre friction and limit of voltage, and general of these forms, on a joint or "
-    "a fixed tendon, with dyntype none, filter or filterexact."
+    "heat, cogging, LuGre friction and limit of voltage, and general of these forms, on a joint, a "
+    "tendon or a site, with dyntype none, filter or filterexact."
 )
 
 
@@ -124,9 +124,9 @@ def _unlike_ours(mujoco: Any, mj: Any, a: int) -> str:
         mujoco.mjtGain(int(mj.actuator_gaintype[a])).name.removeprefix("mjGAIN_").lower(),
         mujoco.mjtBias(int(mj.actuator_biastype[a])).name.removeprefix("mjBIAS_").lower(),
     )
-    if trn not in ("joint", "jointinparent", "tendon"):
+    if trn not in ("joint", "jointinparent", "tendon", "site"):
         return f"transmission '{trn}'"
-    on_joint = trn != "tendon"
+    on_joint = trn in ("joint", "jointinparent")
     checks = {
         f"dyntype '{dyn}'": dyn not in ("none", "filter", "filterexact", "pid", "dcmotor"),
         f"gaintype '{gain}'": gain not in ("fixed", "pid", "dcmotor"),
@@ -167,12 +167,21 @@ def _degree_of_freedom(
     return labels[driven[0]], 0.0 if off else float(gears[driven[0]])
 
 
-def _target(mujoco: Any, mj: Any, names: Any, a: int) -> tuple[dict[str, str] | None, float, int]:
-    """`joint` or `tendon` as `Builder.actuator` takes it, gear, and the joint's number or -1."""
+def _target(mujoco: Any, mj: Any, names: Any, a: int) -> tuple[dict[str, Any] | None, float, int]:
+    """`joint`, `tendon` or `site` as `Builder.actuator` takes it, gear, and the joint's number or
+    -1.
+    """
+    off = disabled(mujoco, mj, "ACTUATION")
     if int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_TENDON):
-        off = disabled(mujoco, mj, "ACTUATION")
         name = tendon_names(names, mj)[int(mj.actuator_trnid[a, 0])]
         return {"tendon": name}, 0.0 if off else float(mj.actuator_gear[a, 0]), -1
+    if int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_SITE):
+        site, other = (int(i) for i in mj.actuator_trnid[a])
+        gears = mj.actuator_gear[a]
+        target = {"site": names.frames[site], "site_force": gears[:3], "site_torque": gears[3:]}
+        if other >= 0:
+            target["reference"] = names.frames[other]
+        return target, 0.0 if off else 1.0, -1
     j = int(mj.actuator_trnid[a, 0])
     label, gear = _degree_of_freedom(mujoco, mj, a, j, names.joints[j])
     return None if label is None else {"joint": label}, gear, j

@@ -161,6 +161,9 @@ def _write_couplings(w: Writer, section: ET.Element) -> None:
     c, dofs = w.model.coupling, w.tree.dofs
     for k, name in enumerate(c.names):
         of_tendons = c.tendons[k][0] >= 0
+        if of_tendons and w.lost_tendons & set(c.tendons[k]):
+            w.lost.append(f"coupling {name}: its tendon is not in the file.")
+            continue
         names = w.model.tendon.names if of_tendons else dofs
         ends = [names[i] for i in (c.tendons if of_tendons else c.dofs)[k] if i >= 0]
         if not of_tendons and any(w.dof_place[x][0] != x for x in ends):

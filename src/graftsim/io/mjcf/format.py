@@ -5,6 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import final
 
+from graftsim.errors import FileError
 from graftsim.io.mjcf.read import read_mjcf
 from graftsim.io.mjcf.write import mjcf_element
 from graftsim.io.robot.format import ReadOptions, RobotFormat
@@ -27,7 +28,14 @@ class MJCF(RobotFormat):
 
     def read(self, root: Element, options: ReadOptions) -> Model:
         """Through MuJoCo's compiler: defaults, includes and meshes mean what they mean there."""
-        return read_mjcf(root, options)
+        try:
+            return read_mjcf(root, options)
+        except UnicodeDecodeError as e:
+            name = e.object.decode("utf-8", errors="replace")
+            raise FileError(
+                f"{root.path}: the name '{name[:80]}' is not in UTF-8, which MuJoCo reads whatever "
+                "the file declares. Save the file, and what it includes, as UTF-8."
+            ) from None
 
     def write(self, model: Model) -> tuple[ET.Element, list[str]]:
         """With every digit; reading it back gives the same degrees of freedom in the same order."""

@@ -69,6 +69,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
         for site in range(mj.nsite):
             body = int(mj.site_bodyid[site])
             name = names.frame(names.sites[site], names.links[body])
+            names.frames.append(name)
             position = mj.site_pos[site] - anchors[body]
             builder.frame(name, names.links[body], position, mj.site_quat[site])
         absent_tendons = tendons.add(builder, mujoco, mj, names, options, path, notes)
@@ -105,6 +106,8 @@ class Names:
         ]
         self.actuators = [of("ACTUATOR", i) or f"actuator{i}" for i in range(mj.nactuator)]
         self._taken = set(self.links)
+        # Of each site, once it is added.
+        self.frames: list[str] = []
 
     def frame(self, name: str, link: str) -> str:
         """A name for a frame that no link and no other frame has."""

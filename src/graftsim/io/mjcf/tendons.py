@@ -1,4 +1,4 @@
-"""Fixed tendons of MJCF: lengths that are sums of joint positions, read and written."""
+"""Tendons of MJCF, fixed ones and those through space along straight lines, read and written."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from graftsim.io.robot.numbers import floats, text
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
 from graftsim.model.numbers import FRICTION_VELOCITY
+from graftsim.model.path_type import STRAIGHT, Stretch
 
 
 def tendon_names(names: Any, mj: Any) -> list[str]:
@@ -28,7 +29,7 @@ def add(
 ) -> set[int]:  # fmt: skip
     """Add every tendon that acts on something; returns those that are left out.
 
-    Raises FileError, by name, for one that is not linear.
+    Raises FileError, by name, for one that is otherwise.
     """
     off = {k: mj.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{k}"))
            for k in ("SPRING", "DAMPER", "FRICTIONLOSS", "LIMIT", "CONSTRAINT")}  # fmt: skip
@@ -36,7 +37,7 @@ def add(
     for t, name in enumerate(tendon_names(names, mj)):
         wraps = range(int(mj.tendon_adr[t]), int(mj.tendon_adr[t] + mj.tendon_num[t]))
         reason = _unlike_ours(mujoco, mj, t, wraps)
-        if reason and _idle(mujoco, mj, t):
+        if (reason or _through_space(mujoco, mj, wraps)) and _idle(mujoco, mj, t):
             notes.group("left out: nothing pulls on it.", "tendon", name)
             absent.add(t)
             continue
@@ -47,19 +48,17 @@ def add(
         if reason:
             raise FileError(
                 f"{path}: tendon '{name}': {reason} is not represented, and the motion would "
-                "differ without it. Accepted: fixed tendons over hinges and slides with "
-                "stiffness, damping, springlength, frictionloss and range. To go on without such "
-                "tendons and what pulls on them: --without tendons."
+                "differ without it. Accepted: tendons over hinges and slides or through sites and "
+                "pulleys, with stiffness, damping, springlength, frictionloss and range. To go on "
+                "without such tendons and what pulls on them: --without tendons."
             )
-        joints: dict[str, float] = {}
-        for w in wraps:
-            joint = names.joints[int(mj.wrap_objid[w])]
-            joints[joint] = joints.get(joint, 0.0) + float(mj.wrap_prm[w])
+        joints, along = _length(mujoco, mj, names, wraps)
         friction = 0.0 if off["FRICTIONLOSS"] or off["CONSTRAINT"] else mj.tendon_frictionloss[t]
         low, high = mj.tendon_lengthspring[t]
         builder.tendon(
             name,
             joints,
+            path=along,
             stiffness=0.0 if off["SPRING"] else float(mj.tendon_stiffness[t]),
             damping=(0.0 if off["DAMPER"] else float(mj.tendon_damping[t]))
             + _damping_of_actuators(mujoco, mj, t),
@@ -70,6 +69,21 @@ def add(
         )
         _say(mj, t, name, bool(friction), notes)
     return absent
+
+
+def _length(
+    mujoco: Any, mj: Any, names: Any, wraps: range
+) -> tuple[dict[str, float], list[str | float]]:
+    """Coefficients of joints, and sites and pulleys of a path, as `Builder.tendon` takes them."""
+    joints: dict[str, float] = {}
+    path: list[str | float] = []
+    for w in wraps:
+        kind, i, number = int(mj.wrap_type[w]), int(mj.wrap_objid[w]), float(mj.wrap_prm[w])
+        if kind == int(mujoco.mjtWrap.mjWRAP_JOINT):
+            joints[names.joints[i]] = joints.get(names.joints[i], 0.0) + number
+        else:
+            path.append(names.frames[i] if kind == int(mujoco.mjtWrap.mjWRAP_SITE) else number)
+    return joints, path
 
 
 def _say(mj: Any, t: int, name: str, friction: bool, notes: Notes) -> None:
@@ -112,6 +126,10 @@ def _damping_of_actuators(mujoco: Any, mj: Any, t: int) -> float:
     return float(sum(mj.actuator_damping[a] * mj.actuator_gear[a, 0] ** 2 for a in own))
 
 
+def _through_space(mujoco: Any, mj: Any, wraps: range) -> bool:
+    return any(int(mj.wrap_type[w]) != int(mujoco.mjtWrap.mjWRAP_JOINT) for w in wraps)
+
+
 def _idle(mujoco: Any, mj: Any, t: int) -> bool:
     """Whether a tendon exerts no force, whatever its path."""
     equalities = int(mujoco.mjtEq.mjEQ_TENDON)
@@ -128,13 +146,19 @@ def _idle(mujoco: Any, mj: Any, t: int) -> bool:
 def _unlike_ours(mujoco: Any, mj: Any, t: int, wraps: range) -> str:
     """What a tendon has that ours do not, in words; empty when there is nothing."""
     hinge, slide = (int(getattr(mujoco.mjtJoint, f"mjJNT_{k}")) for k in ("HINGE", "SLIDE"))
-    linear = all(int(mj.wrap_type[w]) == int(mujoco.mjtWrap.mjWRAP_JOINT) for w in wraps)
-    if not linear:
-        return "a path through space (spatial tendon)"
+    joint, *around = (
+        int(getattr(mujoco.mjtWrap, f"mjWRAP_{k}")) for k in ("JOINT", "SPHERE", "CYLINDER")
+    )
+    geoms = [int(mj.wrap_objid[w]) for w in wraps if int(mj.wrap_type[w]) in around]
+    if geoms:
+        shown = ", ".join(f"'{_geom(mujoco, mj, g)}'" for g in dict.fromkeys(geoms))
+        return f"a path that wraps around shapes ({shown})"
     own = on_tendon(mujoco, mj, t)
     checks = {
         "a ball or free joint on it": any(
-            int(mj.jnt_type[mj.wrap_objid[w]]) not in (hinge, slide) for w in wraps
+            int(mj.jnt_type[mj.wrap_objid[w]]) not in (hinge, slide)
+            for w in wraps
+            if int(mj.wrap_type[w]) == joint
         ),
         "a limit of its force": bool(mj.tendon_actfrclimited[t]),
         "armature": bool(mj.tendon_armature[t]) or any(mj.actuator_armature[a] for a in own),
@@ -145,12 +169,24 @@ def _unlike_ours(mujoco: Any, mj: Any, t: int, wraps: range) -> str:
     return next((what for what, wrong in checks.items() if wrong), "")
 
 
+def _geom(mujoco: Any, mj: Any, g: int) -> str:
+    return mujoco.mj_id2name(mj, mujoco.mjtObj.mjOBJ_GEOM, g) or f"geom {g}"
+
+
 def write_tendons(w: Writer, root: ET.Element) -> None:
     """The `<tendon>` section; what MuJoCo has otherwise is named as lost."""
     t, section = w.model.tendon, ET.Element("tendon")
     coefficients = floats(t.coefficient)
     for k, name in enumerate(t.names):
-        item = ET.SubElement(section, "fixed", name=name)
+        path = [x for x in t.path if x.tendon == k]
+        strange = [x.kind.name for x in path if x.kind != STRAIGHT]
+        if strange or (path and any(i == k for i, _ in t.entries)):
+            what = f"a {strange[0]} stretch" if strange else "a path beside its joints"
+            w.lost.append(f"tendon {name}: {what}.")
+            w.lost_tendons.add(k)
+            continue
+        item = ET.SubElement(section, "spatial" if path else "fixed", name=name)
+        _write_path(w, item, path)
         for (i, dof), c in zip(t.entries, coefficients, strict=True):
             joint, _ = w.dof_place[w.tree.dofs[dof]]
             if i == k and joint != w.tree.dofs[dof]:
@@ -184,3 +220,15 @@ def write_tendons(w: Writer, root: ET.Element) -> None:
             )
     if len(section):
         root.append(section)
+
+
+def _write_path(w: Writer, item: ET.Element, path: list[Stretch]) -> None:
+    """Sites one after the other; a pulley where a branch begins."""
+    last, share = -1, 1.0
+    for x in path:
+        if x.frames[0] != last or x.share != share:
+            if last >= 0 or x.share != 1.0:
+                ET.SubElement(item, "pulley", divisor=text(1 / x.share))
+            ET.SubElement(item, "site", site=w.model.frame.names[x.frames[0]])
+        ET.SubElement(item, "site", site=w.model.frame.names[x.frames[1]])
+        last, share = x.frames[1], x.share

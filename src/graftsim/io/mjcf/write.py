@@ -168,6 +168,9 @@ def _actuators(w: Writer, root: ET.Element) -> None:
     a = w.model.actuator
     section = ET.Element("actuator")
     for k, name in enumerate(a.names):
+        if a.tendon[k] in w.lost_tendons:
+            w.lost.append(f"actuator {name}: what it pulls is not in the file.")
+            continue
         on_joint = a.dof[k] >= 0
         joint, component = w.dof_place[w.tree.dofs[a.dof[k]]] if on_joint else ("", 0)
         if on_joint and w.tree.dofs[a.dof[k]] != joint and a.kinds[k] != "torque":
@@ -179,7 +182,12 @@ def _actuators(w: Writer, root: ET.Element) -> None:
         gear = np.zeros(6)
         gear[component] = float(a.gear[k])
         item.set("gear", text(gear))
-        item.set(*(("joint", joint) if on_joint else ("tendon", w.model.tendon.names[a.tendon[k]])))
+        if on_joint:
+            item.set("joint", joint)
+        elif a.tendon[k] >= 0:
+            item.set("tendon", w.model.tendon.names[a.tendon[k]])
+        else:
+            _on_site(w, item, a.on_sites.index(name), float(a.gear[k]))
         if a.longest_delay[k]:
             item.set("delay", text(a.delay[k]))
             item.set("nsample", str(math.ceil(a.longest_delay[k] / TIMESTEP - 1e-9)))
@@ -203,6 +211,17 @@ def _actuators(w: Writer, root: ET.Element) -> None:
                 w.lost.append(f"actuator {name}: its limits of force {ends} are not symmetric.")
     if len(section):
         root.append(section)
+
+
+def _on_site(w: Writer, item: ET.Element, i: int, gear: float) -> None:
+    """The site that an actuator pushes, the one against which, and how."""
+    a, frames = w.model.actuator, w.model.frame.names
+    site, other = a.sites[i]
+    item.set("site", frames[site])
+    if other >= 0:
+        item.set("refsite", frames[other])
+    wrench = [*floats(a.site_force[i]), *floats(a.site_torque[i])]
+    item.set("gear", text(gear * np.array(wrench)))
 
 
 def _laws(w: Writer) -> None:

@@ -32,6 +32,8 @@ class Writer:
     bodies: dict[int, ET.Element] = field(default_factory=dict)
     # Shapes that are not in the file.
     missing: set[int] = field(default_factory=set)
+    # Tendons that are not.
+    lost_tendons: set[int] = field(default_factory=set)
 
     @property
     def tree(self) -> Tree:

@@ -103,7 +103,9 @@ def _lost_actuators(model: Model) -> list[str]:
     following = _following(model)
     for k, name in enumerate(a.names):
         if a.dof[k] < 0:
-            lost.append(f"actuator {name} on tendon {model.tendon.names[a.tendon[k]]}.")
+            on = a.tendon[k] >= 0
+            where = f"tendon {model.tendon.names[a.tendon[k]]}" if on else "a site"
+            lost.append(f"actuator {name} on {where}.")
             continue
         joint = tree.dofs[a.dof[k]]
         if joint in following:
