@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
-from graftsim.dynamics.actuation.path import Stretch, reaction
+from graftsim.dynamics.actuation.prescribed_motion import Stretch, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import link_acceleration, world_transforms

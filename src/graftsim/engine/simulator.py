@@ -24,7 +24,7 @@ from graftsim.dynamics.actuation import (
     next_held,
     steps_back,
 )
-from graftsim.dynamics.actuation.path import arrived, stretch
+from graftsim.dynamics.actuation.prescribed_motion import arrived, stretch
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.closing import assemble, closed
