@@ -93,7 +93,7 @@ def test_gradients_and_backends():
     laws = LAWS | {"tip/*": Complementarity(max_impacts=1)}
     s = gs.Simulator(puck(), 0.002, contact=laws)
     state = s.initial_state({"height": -2e-4})
-    u, moved = pushed(80), np.array([1, 2, 3])
+    u = pushed(80)
 
     def end(x):
         path = x[2]

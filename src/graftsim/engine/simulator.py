@@ -29,7 +29,7 @@ from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.closing import assemble, closed
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
-from graftsim.engine.paths import check_paths
+from graftsim.engine.prescribed_motion import check_paths
 from graftsim.engine.recorded import reader
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels

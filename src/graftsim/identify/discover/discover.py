@@ -95,14 +95,7 @@ def discover(
         "start": typical(found.held.cost(problem.parameters.start)),
         "physics": typical(found.cost_before),
     }
-    facts: dict[str, Any] = {
-        "noise": float(np.exp(np.mean(np.log(np.maximum(found.held.samples, 1) / 2)))),
-        "steps": found.steps,
-        "scores": found.first_scores,
-        "remaining": found.first_cost,
-        "targets": targets,
-        "settings": problem.describe(),
-    }
+    facts = _facts(found) | {"targets": targets, "settings": problem.describe()}
     if not found.groups:
         progress("nothing is missing")
         return Discovery((), quest.physics_alone(), costs, **facts)
@@ -118,6 +111,16 @@ def discover(
     return Discovery(
         findings, learned.result, costs, formula=problem.setup_at(formula.theta).simulator, **facts
     )
+
+
+def _facts(found: Screened) -> dict[str, Any]:
+    """What a finding says of the screening: cost of mere noise, steps, scores, cost that is left."""
+    return {
+        "noise": float(np.exp(np.mean(np.log(np.maximum(found.held.samples, 1) / 2)))),
+        "steps": found.steps,
+        "scores": found.first_scores,
+        "remaining": found.first_cost,
+    }
 
 
 def _tell(quest: _Quest, group: Group, text: str) -> None:
