@@ -114,7 +114,7 @@ def discover(
 
 
 def _facts(found: Screened) -> dict[str, Any]:
-    """What a finding says of the screening: cost of mere noise, steps, scores, cost that is left."""
+    """What the screening says: cost of mere noise, steps, scores, the cost that is left."""
     return {
         "noise": float(np.exp(np.mean(np.log(np.maximum(found.held.samples, 1) / 2)))),
         "steps": found.steps,
