@@ -1,17 +1,17 @@
 """E8: pushed objects on a board, and a network for what their friction lacks (NeuralSim IV-A).
 
 MCube's pushes (Yu et al. 2016) under GRAFTSIM_DATA: a steel object on springs with Brown and
-McPhee's friction, pushed by a circle on its recorded path by the complementarity law. One third of
-the pushes of each shape and speed is held out, or with `--judge FOLDER` all are fitted and those
-of that folder judge. Robot and cameras disagree by a millimetre: the tip is registered first, for
-all models alike, on the pushes that are fitted.
+McPhee's friction, pushed by a circle on its recorded path by the complementarity law. Each push is
+judged by a fit to two thirds of the others of its shape and speed (three folds); with `--judge
+FOLDER` all are fitted and those of that folder judge. Robot and cameras disagree by a millimetre:
+tips are registered first, for all models alike, on the pushes that are fitted.
 
 Judged is the pose at the end of each push (the tip stops, 1 s at most). Models: start, tuned
 (friction of sliding and breaking away, speed of the curve, the tip's friction, by surface), three
 hybrids with a network end to end, a network outside the engine, and the ellipsoidal limit surface.
 The tip's force in the simulation, which no fit has seen, is compared with the measured one.
 
-`mcube_push_endpoints`: some hundred pushes fit, all others judge.
+`mcube_push_endpoints`: some thousand pushes fit, all others judge; a network for each object.
 """
 
 from __future__ import annotations
@@ -26,12 +26,24 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+import judged
 import limit_surface
 import numpy as np
 import pictures
+import pushing_discovery
 import pushing_fit
 import pushing_residual
-from pushes import Pushes, Shape, read_endpoints, read_pushes, read_shapes, registration
+from pushes import (
+    LONGEST,
+    Pushes,
+    Shape,
+    joined,
+    read_endpoints,
+    read_pushes,
+    read_shapes,
+    registered,
+    registration,
+)
 from pushing import START, scene
 from pushing_fit import Candidate, Errors, errors, run
 from pushing_grafts import grafted
@@ -39,32 +51,26 @@ from pushing_grafts import grafted
 import graftsim as gs
 from graftsim.targets import Figures
 
-# Rounds of Adam: of friction alone, of friction and weights.
-TUNING, LEARNING = (80,), (150, 150)
+# Steps of Adam: of friction alone, of friction and weights.
+TUNING, LEARNING = 80, 200
 HYBRIDS = {"pose": "hybrid a", "free": "hybrid b", "points": "hybrid c"}
 # The one that is held to the target.
 CHOSEN = "free"
-PARTS = ("pushes", "endpoints")
-# Of endpoints: how many fit, control step (s) with its two sub-steps.
-FITTED, STEP, SLOWEST = 200, 0.01, 0.02
-ENDPOINT_TUNING, ENDPOINT_LEARNING = (30,), (50, 50)
-# Times slower than whole pushes; how many pushes the limit surface is fitted to, at every so-many
-# samples: it needs no time.
-SLOW, EVERY = 5.0, 10
+PARTS = ("pushes", "endpoints", "discover")
+FOLDS = 3
+# Of endpoints: how many fit, and steps of Adam.
+FITTED, ENDPOINT_TUNING, ENDPOINT_LEARNING = 4000, 60, 500
 
 
-def split(pushes: Pushes, seed: int) -> tuple[Pushes, Pushes]:
-    """Pushes that fit and those held out: a third of each shape and speed."""
-    rng = np.random.default_rng(seed)
+def folds(pushes: Pushes, seed: int) -> np.ndarray:
+    """[n]: the fold of each push, even over shapes and speeds."""
+    rng, found, k = np.random.default_rng(seed), np.zeros(len(pushes), int), 0
     group = np.array([name.split("_i")[0] for name in pushes.names])
-    out = [rng.permutation(np.flatnonzero(group == g)) for g in np.unique(group)]
-    held = np.concatenate([rows[: len(rows) // 3] for rows in out])
-    return pushes[np.setdiff1d(np.arange(len(pushes)), held)], pushes[np.sort(held)]
-
-
-def registered(pushes: Pushes, by: np.ndarray) -> Pushes:
-    """With tips where the cameras would see them."""
-    return replace(pushes, tip=pushes.tip - by)
+    for g in np.unique(group):
+        own = rng.permutation(np.flatnonzero(group == g))
+        found[own] = (np.arange(len(own)) + k) % FOLDS
+        k += len(own)
+    return found
 
 
 def judge(figures: Figures, name: str, found: Errors) -> tuple[float, float]:
@@ -93,87 +99,109 @@ def force_error(reaction: np.ndarray, pushes: Pushes) -> tuple[float, float]:
     return float(np.mean(measured)), float(np.mean(off))
 
 
+class Trial:
+    """A set of pushes of which some fit and others judge."""
+
+    def __init__(self, shapes: dict[str, Shape], pushes: Pushes, held: np.ndarray) -> None:
+        world = {k: x * [1, 1, 0, 0, 0] for k, x in registration(pushes[~held]).items()}
+        self.shapes, self.pushes, self.held = shapes, registered(pushes, world), held
+
+    def fit(self, found: Candidate, iterations: int, say: str) -> Candidate:
+        """On those that are not held out."""
+        return pushing_fit.fit(found, self.shapes, self.pushes, ~self.held, iterations, say)
+
+    def errors(self, path: np.ndarray) -> Errors:
+        """Of those held out."""
+        return Errors(*(x[self.held] for x in errors(path, self.pushes)))
+
+
+def together(found: list[Errors]) -> Errors:
+    """Of all trials."""
+    return Errors(*(np.concatenate(x) for x in zip(*found, strict=True)))
+
+
 def whole_pushes(
-    figures: Figures, shapes: dict[str, Shape], train: Pushes, test: Pushes,
-    arguments: argparse.Namespace,
-) -> dict[str, Candidate]:  # fmt: skip
-    """All models on recorded pushes; what was found."""
+    figures: Figures, trials: list[Trial], arguments: argparse.Namespace
+) -> dict[str, list[Candidate]]:
+    """All models on recorded pushes; what each trial found."""
     quick = arguments.quick
-    offset = registration(train, shapes)
-    train, test = registered(train, offset), registered(test, offset)
-    figures.note("pushes fitted", len(train))
-    figures.note("pushes judged", len(test))
-    figures.note("longest horizon", 0.005 * float(test.last.max()), "s")
-    figures.note("tip and cameras apart", 1e3 * float(np.linalg.norm(offset)), "mm")
+    figures.note("pushes judged", sum(t.held.sum() for t in trials))
+    figures.note("longest horizon", LONGEST, "s")
     plain = pushing_fit.start(scene(), np.array(START))
-    first = judge(figures, "start", errors(run(plain, shapes, test)[0], test))
+    first = compare(figures, "start", trials, [plain] * len(trials))
     began = time.perf_counter()
-    tuned = pushing_fit.fit(plain, shapes, train, (3,) if quick else TUNING, "tuned")
-    figures.note("tuned: time of the fit", time.perf_counter() - began, "s")
-    found = {"start": plain, "tuned": tuned}
-    path, recorded = run(tuned, shapes, test, ("joint.reaction",))
-    before = judge(figures, "tuned", errors(path, test))
+    tuned = [t.fit(plain, 3 if quick else TUNING, "tuned") for t in trials]
+    figures.note("tuned: time of the fits", time.perf_counter() - began, "s")
+    before = compare(figures, "tuned", trials, tuned)
     figures.at_most("tuned: position over the start's", before[0] / first[0], 1.0)
     figures.at_most("tuned: yaw over the start's", before[1] / first[1], 1.0)
-    measured, off = force_error(recorded["joint.reaction"][:, :, 4:], test)
-    figures.note("measured force of the tip", measured, "N")
-    figures.note("tuned: error of the tip's force", off, "N")
+    found = {"start": [plain] * len(trials), "tuned": tuned}
     for name, label in {} if quick else HYBRIDS.items():
         began = time.perf_counter()
-        hybrid = pushing_fit.start(
-            grafted(tuned.simulator, name, arguments.seed), tuned.friction[0]
-        )
-        hybrid = replace(hybrid, friction=tuned.friction)
-        hybrid = pushing_fit.fit(hybrid, shapes, train, LEARNING, label)
-        path, recorded = run(hybrid, shapes, test, ("joint.reaction",))
-        after = judge(figures, f"{label} ({name})", errors(path, test))
-        shares = after[0] / before[0], after[1] / before[1]
+        empty = pushing_fit.start(grafted(scene(), name, arguments.seed), np.array(START))
+        starts = [replace(empty, friction=x.friction) for x in tuned]
+        found[name] = [t.fit(x, LEARNING, label) for t, x in zip(trials, starts, strict=True)]
+        figures.note(f"{label}: time of the fits", time.perf_counter() - began, "s")
+        after = compare(figures, f"{label} ({name})", trials, found[name])
         tell = figures.at_most if name == CHOSEN else lambda n, v, _: figures.note(n, v)
-        tell(f"{label}: position over the tuned model's", shares[0], 0.7)
-        tell(f"{label}: yaw over the tuned model's", shares[1], 1.0)
-        off = force_error(recorded["joint.reaction"][:, :, 4:], test)[1]
-        figures.note(f"{label}: error of the tip's force", off, "N")
-        figures.note(f"{label}: time of the fit", time.perf_counter() - began, "s")
-        found[name] = hybrid
-    others(figures, shapes, train, test, tuned, quick)
+        tell(f"{label}: position over the tuned model's", after[0] / before[0], 0.7)
+        tell(f"{label}: yaw over the tuned model's", after[1] / before[1], 1.0)
+    others(figures, trials, tuned, quick)
     return found
 
 
-def others(
-    figures: Figures, shapes: dict[str, Shape], train: Pushes, test: Pushes, tuned: Candidate,
-    quick: bool,
-) -> None:  # fmt: skip
+def compare(
+    figures: Figures, name: str, trials: list[Trial], found: list[Candidate]
+) -> tuple[float, float]:
+    """Mean errors of final poses of pushes held out, and of the tip's force."""
+    out, forces = [], []
+    for t, x in zip(trials, found, strict=True):
+        path, recorded = run(x, t.shapes, t.pushes, ("joint.reaction",))
+        out.append(t.errors(path))
+        forces.append(force_error(recorded["joint.reaction"][t.held, :, 4:], t.pushes[t.held]))
+    means = judge(figures, name, together(out))
+    figures.note(f"{name}: error of the tip's force", np.mean([f[1] for f in forces]), "N")
+    if name == "start":
+        figures.note("measured force of the tip", np.mean([f[0] for f in forces]), "N")
+    return means
+
+
+def others(figures: Figures, trials: list[Trial], tuned: list[Candidate], quick: bool) -> None:
     """Baselines that do not simulate forces."""
-    paths = [run(tuned, shapes, x)[0] for x in (train, test)]
-    weights = pushing_residual.fit(paths[0], train, 20 if quick else 500)
-    path = pushing_residual.corrected(weights, paths[1], test)
-    judge(figures, "residual network", errors(path, test))
-    every = 10 if quick else 2
-    numbers = limit_surface.fit(shapes, train, every, 10 if quick else 60)
-    judge(
-        figures, "limit surface", errors(limit_surface.simulate(numbers, shapes, test, every), test)
-    )
+    residual, surface, every = [], [], 10 if quick else 4
+    for t, x in zip(trials, tuned, strict=True):
+        path, _ = run(x, t.shapes, t.pushes)
+        train, test = t.pushes[~t.held], t.pushes[t.held]
+        weights = pushing_residual.fit(path[~t.held], train, 20 if quick else 300)
+        residual.append(errors(pushing_residual.corrected(weights, path[t.held], test), test))
+        numbers = limit_surface.fit(t.shapes, train, every, 10 if quick else 40)
+        surface.append(errors(limit_surface.simulate(numbers, t.shapes, test, every), test))
+    judge(figures, "residual network", together(residual))
+    judge(figures, "limit surface", together(surface))
     figures.note("limit surface: radius over the uniform one", numbers[0])
     figures.note("limit surface: friction of the tip", numbers[1])
 
 
 def endpoints(figures: Figures, shapes: dict[str, Shape], everything: Pushes, seed: int) -> None:
     """Tuned and hybrid on pushes of which only start and end are known."""
-    order = np.random.default_rng(seed).permutation(len(everything))
-    everything = registered(everything, registration(everything[order[:FITTED]], shapes))
-    train, test = everything[np.sort(order[:FITTED])], everything[np.sort(order[FITTED:])]
+    held = np.ones(len(everything), bool)
+    held[np.random.default_rng(seed).permutation(len(held))[:FITTED]] = False
+    trial = Trial(shapes, everything, held)
+    train, test = trial.pushes[~held], trial.pushes[held]
     figures.note("endpoints: pushes fitted", len(train))
     figures.note("endpoints: pushes judged", len(test))
-    slow = replace(scene(), dt=np.float64(STEP))
-    plain = pushing_fit.start(slow, np.array([0.25, 0.0, 0.03, 0.25]))
+    plain = pushing_fit.start(scene(), np.array(START))
     judge(figures, "endpoints, start", errors(pushing_fit.final(plain, shapes, test), test))
-    tuned = pushing_fit.fit(plain, shapes, train, ENDPOINT_TUNING, "endpoints, tuned", SLOWEST)
+    tuned = trial.fit(plain, ENDPOINT_TUNING, "endpoints, tuned")
     before = errors(pushing_fit.final(tuned, shapes, test), test)
     first = judge(figures, "endpoints, tuned", before)
-    hybrid = pushing_fit.start(grafted(slow, CHOSEN, seed, SLOW), tuned.friction[0])
+    objects = tuple(np.unique(everything.shape).tolist())
+    hybrid = pushing_fit.start(grafted(scene(), CHOSEN, seed), np.array(START), objects)
     hybrid = replace(hybrid, friction=tuned.friction)
     label = f"endpoints, {HYBRIDS[CHOSEN]}"
-    hybrid = pushing_fit.fit(hybrid, shapes, train, ENDPOINT_LEARNING, label, SLOWEST)
+    began = time.perf_counter()
+    hybrid = trial.fit(hybrid, ENDPOINT_LEARNING, label)
+    figures.note(f"{label}: time of the fit", time.perf_counter() - began, "s")
     after = errors(pushing_fit.final(hybrid, shapes, test), test)
     second = judge(figures, label, after)
     figures.at_most(f"{label}: position over the tuned model's", second[0] / first[0], 0.85)
@@ -182,15 +210,54 @@ def endpoints(figures: Figures, shapes: dict[str, Shape], everything: Pushes, se
         own = test.surface == surface
         share = float(after.position[own].mean() / before.position[own].mean())
         figures.note(f"{label}: position over the tuned model's, {surface}", share)
-    numbers = limit_surface.fit(shapes, train, EVERY, 40)
-    final = limit_surface.simulate(numbers, shapes, test, EVERY)
-    judge(figures, "endpoints, limit surface", errors(final, test))
+    few = train[np.arange(0, len(train), 10)]
+    numbers = limit_surface.fit(shapes, few, 4, 30)
+    end = limit_surface.simulate(numbers, shapes, test, 4)
+    judge(figures, "endpoints, limit surface", errors(end, test))
+
+
+def draw(folder: str | None, trials: list[Trial], found: dict[str, list[Candidate]]) -> None:
+    """Six pushes that were held out, and all their errors, sorted."""
+    if folder is None or CHOSEN not in found:
+        return
+    looks = (("tuned", pictures.PLAIN), (CHOSEN, pictures.HYBRID))
+    figure, grid = pictures.axes(4, 2, width=3.2)
+    paths = {k: [run(x, t.shapes, t.pushes)[0] for t, x in zip(trials, found[k], strict=True)]
+             for k, _ in looks}  # fmt: skip
+    t = trials[0]
+    moved = np.linalg.norm(t.pushes.pose[:, -1, :2] - t.pushes.pose[:, 0, :2], axis=1)
+    rows = np.flatnonzero(t.held & (moved > 0.02))[:6]
+    for a, k in zip(grid.flat, rows, strict=False):
+        measured = t.pushes.pose[k]
+        outline(a, t.pushes, k, measured[0], "0.8", "start")
+        outline(a, t.pushes, k, measured[-1], pictures.TRUTH, "measured", 2.2)
+        for name, colour in looks:
+            outline(a, t.pushes, k, paths[name][0][k, -1], colour, name)
+        a.plot(*t.pushes.tip[k].T, ":", color=pictures.NETWORK, label="tip")
+        a.set_aspect("equal")
+        a.set_title(str(t.pushes.names[k]).removesuffix(".npz"), fontsize=7)
+    grid[0, 0].legend(frameon=False, fontsize=7)
+    for name, colour in looks:
+        all_errors = together([t.errors(p) for t, p in zip(trials, paths[name], strict=True)])
+        share = np.linspace(0, 1, len(all_errors.position))
+        grid[1, 2].plot(share, 1e3 * np.sort(all_errors.position), color=colour, label=name)
+        grid[1, 3].plot(share, np.sort(all_errors.yaw), color=colour, label=name)
+    grid[1, 2].set(xlabel="share of pushes", ylabel="final position error (mm)")
+    grid[1, 3].set(xlabel="share of pushes", ylabel="final yaw error (rad)")
+    pictures.save(figure, folder, "e08_pushes")
+
+
+def outline(a: object, pushes: Pushes, k: int, pose: np.ndarray, colour: str, label: str,
+            width: float = 1.2) -> None:  # fmt: skip
+    """An object's outline at a pose."""
+    c, s = np.cos(pose[2]), np.sin(pose[2])
+    x = pushes.outline[k] @ np.array([[c, s], [-s, c]]) + pose[:2]
+    a.plot(*np.concatenate([x, x[:1]]).T, color=colour, label=label, linewidth=width)
 
 
 def main() -> int:
-    parser = pictures.add_option(Figures.arguments(__doc__ or ""))
+    parser = judged.add_option(pictures.add_option(Figures.arguments(__doc__ or "")))
     parser.add_argument("--part", choices=(*PARTS, "all"), default="all")
-    parser.add_argument("--judge", metavar="FOLDER", help="judge the pushes of this folder instead")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", gs.GraftsimWarning)
     data = Path(os.environ.get("GRAFTSIM_DATA", "../shared/data"))
@@ -199,20 +266,29 @@ def main() -> int:
         return 2
     figures = Figures("E8 planar pushing", seed=arguments.seed, json_path=arguments.json)
     shapes = read_shapes(data / "mcube_push")
-    train = read_pushes(data / "mcube_push", shapes)
-    if arguments.judge:
-        test = read_pushes(Path(arguments.judge), shapes)
-        print(f"judged on {arguments.judge}")
-    else:
-        train, test = split(train, arguments.seed)
+    pushes = read_pushes(data / "mcube_push", shapes)
     if arguments.quick:
-        train, test = (x[np.arange(0, len(x), 4)] for x in (train, test))
-    parts = PARTS if arguments.part == "all" else (arguments.part,)
+        pushes = pushes[np.arange(0, len(pushes), 4)]
+    fold = folds(pushes, arguments.seed)
+    held = [fold == k for k in range(1 if arguments.quick else FOLDS)]
+    elsewhere = judged.folder(arguments, "mcube_push")
+    judged.say(figures, elsewhere)
+    if elsewhere:
+        both = joined(pushes, read_pushes(elsewhere, shapes))
+        held, pushes = [np.arange(len(both)) >= len(pushes)], both
+    trials = [Trial(shapes, pushes, x) for x in held]
+    parts = PARTS[:2] if arguments.part == "all" else (arguments.part,)
     if "pushes" in parts:
-        whole_pushes(figures, shapes, train, test, arguments)
+        draw(arguments.pictures, trials, whole_pushes(figures, trials, arguments))
     if "endpoints" in parts and not arguments.quick and not arguments.judge:
         folder = data / "mcube_push_endpoints"
-        endpoints(figures, shapes, read_endpoints(folder, STEP), arguments.seed)
+        endpoints(figures, shapes, read_endpoints(folder, shapes), arguments.seed)
+    if "discover" in parts:
+        tuned = trials[0].fit(pushing_fit.start(scene(), np.array(START)), TUNING, "tuned")
+        p, out = trials[0].pushes, trials[0].held
+        found = pushing_discovery.discover(tuned, shapes, p[~out], p[out], "butter")
+        print(*found.sentences(), sep="\n")
+        figures.note("discovered: effects that are kept", len(found.findings))
     return 0 if figures.finish() else 1
 
 

@@ -1,4 +1,4 @@
-"""MCube's planar pushes (Yu et al. 2016): outlines of the objects, and recorded pushes on one clock.
+"""MCube's planar pushes (Yu et al. 2016): outlines of objects, and recorded pushes on one clock.
 
 `mcube_push` has whole pushes, `mcube_push_endpoints` starts and ends of many. Both lie under
 GRAFTSIM_DATA and are read from there.
@@ -19,6 +19,8 @@ TIP = 0.00475
 # (m) from touching.
 DT, LONGEST, NEAR = 0.005, 1.0, 0.002
 CORNERS, POINTS = 48, 16
+# Speed (m/s) at which tips of endpoints go.
+PLAYED = 0.1
 # Tip positions come from joint angles, with steps of 10 um: a local line over so many seconds.
 SMOOTHING = 0.05
 
@@ -40,14 +42,17 @@ class Shape:
 
 @dataclass(frozen=True)
 class Pushes:
-    """n pushes: file or row, shape, surface, tip [n, t, 2] (m), object [n, t, 3] (m, m, rad), wrench
+    """n pushes: file or row, session, shape, surface, outline [n, c, 2] (m, in the object's axes),
+    tip [n, t, 2] (m), object [n, t, 3] (m, m, rad), wrench
     on the object [n, t, 3] (N, N, N m; in world axes, the moment at the sensor), the last row that
     counts. Of endpoints only the first and last poses are known; those between are copies.
     """
 
     names: np.ndarray
+    session: np.ndarray
     shape: np.ndarray
     surface: np.ndarray
+    outline: np.ndarray
     tip: np.ndarray
     pose: np.ndarray
     wrench: np.ndarray
@@ -61,9 +66,15 @@ class Pushes:
         return replace(self, **{k: getattr(self, k)[rows] for k in fields})
 
     @property
+    def whole(self) -> bool:
+        """Whether more is known than start and end."""
+        return self.wrench.shape[1] > 1
+
+    @property
     def counts(self) -> np.ndarray:
-        """[n, t]: samples that count."""
-        return np.arange(self.pose.shape[1]) <= self.last[:, None]
+        """[n, t]: samples that are known and count."""
+        t = np.arange(self.pose.shape[1])
+        return t <= self.last[:, None] if self.whole else t == self.last[:, None]
 
 
 def read_shapes(folder: Path) -> dict[str, Shape]:
@@ -170,54 +181,75 @@ def _push(folder: Path, row: dict[str, str], shapes: dict[str, Shape]) -> tuple 
     index = np.minimum(np.arange(steps + 1) + first, first + last)
     # The force that the sensor shows before anything moves is its zero.
     zero = wrench[: max(moving[0] - 5, 5)].mean(0)
-    names = row["file"], row["shape"], row["surface"]
+    session = f"{row['surface']} {row['shape']}"
+    names = row["file"], session, row["shape"], row["surface"], outline
     return *names, tip[index], pose[index], zero - wrench[index], last
 
 
-def read_endpoints(folder: Path, dt: float) -> Pushes:
-    """Pushes of which start and end are known, their tips at constant speed; held at its end."""
+def joined(first: Pushes, second: Pushes) -> Pushes:
+    """Both, one after the other."""
+    fields = first.__dataclass_fields__
+    return Pushes(*(np.concatenate([getattr(x, k) for x in (first, second)]) for k in fields))
+
+
+def read_endpoints(folder: Path, shapes: dict[str, Shape]) -> Pushes:
+    """Pushes of which start and end are known, each of 50 mm along a line.
+
+    Their tips go at PLAYED instead of 10 or 20 mm/s: what slides so slowly follows the tip's way,
+    whatever its speed, and there are ten times fewer steps.
+    """
     found = []
-    longest = max(round(_seconds(p) / dt) for p in _files(folder))
-    for path in _files(folder):
+    last = round(0.05 / PLAYED / DT)
+    along = np.arange(last + 1) / last
+    for path in sorted(p for p in folder.glob("*_v*.csv") if not p.stem.startswith("wrench")):
         surface, shape, _ = path.stem.split("_")
         rows = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
-        last = round(_seconds(path) / dt)
-        along = np.minimum(np.arange(longest + 1) / last, 1.0)
         for k, x in enumerate(rows):
             tip = x[6:8] + along[:, None] * (x[8:10] - x[6:8])
             turned = x[2] + (x[5] - x[2] + np.pi) % (2 * np.pi) - np.pi
-            pose = np.repeat([[*x[3:5], turned]], longest + 1, 0)
+            pose = np.repeat([[*x[3:5], turned]], last + 1, 0)
             pose[0] = x[:3]
-            none = np.zeros((1, 3))
-            found.append((f"{path.stem}:{k}", shape, surface, tip, pose, none, last))
+            names = f"{path.stem}:{k}", path.stem, shape, surface, shapes[shape].outline
+            found.append((*names, tip, pose, np.zeros((1, 3)), last))
     return Pushes(*(np.array(x) for x in zip(*found, strict=True)))
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.glob("*_v*.csv") if not p.stem.startswith("wrench"))
+def registration(pushes: Pushes) -> dict[str, np.ndarray]:
+    """By session how far (m) the tip is off in the world, the outline in the object, and how much
+    larger it is [5]: what makes gaps in contact TIP, by least squares with a price of 1 mm.
 
-
-def _seconds(path: Path) -> float:
-    """A push of 50 mm at the speed (mm/s) in the file's name."""
-    return 50.0 / float(path.stem.rsplit("_v", 1)[1])
-
-
-def registration(pushes: Pushes, shapes: dict[str, Shape]) -> np.ndarray:
-    """By how much (m) the tip's x, y are off: what makes gaps in contact TIP, by least squares.
-
-    Robot and cameras have axes of their own. The last third of a push counts, its end where no
-    more is known.
+    Robot, cameras and markers have axes of their own, which are set anew with each object. The last
+    two thirds of a push count, its end where no more is known.
     """
+    return {name: _offsets(pushes[pushes.session == name]) for name in np.unique(pushes.session)}
+
+
+def _offsets(pushes: Pushes) -> np.ndarray:
     slopes, gaps = [], []
     for k in range(len(pushes)):
-        outline, last = shapes[pushes.shape[k]].outline, pushes.last[k]
-        rows = np.arange(2 * last // 3, last, 5) if pushes.wrench.shape[1] > 1 else np.array([last])
-        at = pushes.tip[k, rows], pushes.pose[k, rows]
-        distance = gap(*at, outline)
-        near = np.abs(distance - TIP) < 3e-3
-        slopes.append(normals(*at, outline)[near])
-        gaps.append((distance - TIP)[near])
-    return np.linalg.lstsq(np.concatenate(slopes), np.concatenate(gaps), rcond=None)[0]
+        last = pushes.last[k]
+        rows = np.linspace(last // 3, last, 12).astype(int) if pushes.whole else np.array([last])
+        tip, pose, outline = pushes.tip[k, rows], pushes.pose[k, rows], pushes.outline[k]
+        away, n = gap(tip, pose, outline) - TIP, normals(tip, pose, outline)
+        c, s = np.cos(pose[:, 2]), np.sin(pose[:, 2])
+        own = np.stack([c * n[:, 0] + s * n[:, 1], -s * n[:, 0] + c * n[:, 1]], 1)
+        near = np.abs(away) < 4e-3
+        # A push is one observation, however many samples it has.
+        share = 1 / np.sqrt(len(rows))
+        slopes.append(share * np.concatenate([n, own, np.ones((len(n), 1))], 1)[near])
+        gaps.append(share * away[near])
+    A, b = np.concatenate(slopes), np.concatenate(gaps)
+    return np.linalg.solve(A.T @ A + np.eye(5), A.T @ b)
+
+
+def registered(pushes: Pushes, by: dict[str, np.ndarray]) -> Pushes:
+    """With tips and outlines where the cameras would see them; sessions unknown stay."""
+    off = np.stack([by.get(name, np.zeros(5)) for name in pushes.session])
+    edge = np.roll(pushes.outline, -1, 1) - np.roll(pushes.outline, 1, 1)
+    outside = np.stack([edge[..., 1], -edge[..., 0]], -1)
+    outside /= np.linalg.norm(outside, axis=-1, keepdims=True)
+    outline = pushes.outline + off[:, None, 2:4] + off[:, 4, None, None] * outside
+    return replace(pushes, tip=pushes.tip - off[:, None, :2], outline=outline)
 
 
 def normals(tip: np.ndarray, pose: np.ndarray, outline: np.ndarray) -> np.ndarray:

@@ -41,10 +41,11 @@ class Body(NamedTuple):
     shares: np.ndarray
 
 
-def bodies(shapes: dict[str, Shape], names: np.ndarray) -> Body:
-    """Of each push."""
-    every = [shapes[x] for x in names]
-    return Body(*(np.array([getattr(s, k) for s in every]) for k in Body._fields))
+def bodies(shapes: dict[str, Shape], pushes: Pushes) -> Body:
+    """Of each push, with its own outline."""
+    every = [shapes[x] for x in pushes.shape]
+    numbers = (np.array([getattr(s, k) for s in every]) for k in Body._fields[1:])
+    return Body(pushes.outline, *numbers)
 
 
 def scene() -> gs.Simulator:
@@ -124,7 +125,7 @@ class Given(NamedTuple):
 
 def given(shapes: dict[str, Shape], pushes: Pushes) -> Given:
     """Of n pushes."""
-    return Given(bodies(shapes, pushes.shape), pushes.pose[:, 0], pushes.tip)
+    return Given(bodies(shapes, pushes), pushes.pose[:, 0], pushes.tip)
 
 
 def simulate(

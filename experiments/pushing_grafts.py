@@ -7,7 +7,7 @@ board, and has a moment too. `points` is one network for all support points.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -19,6 +19,8 @@ import graftsim as gs
 from graftsim.graft import Network, Specification
 
 TIP = "[tip/outline]"
+# What turning weighs (m), and the speed (m/s) below which an object rests.
+LENGTH, REST = 0.04, 2e-3
 
 
 @dataclass(frozen=True)
@@ -61,26 +63,29 @@ def _lever(R: Array, p: Array, place: Array) -> Array:
     return _turned(R, place - p)
 
 
+def _way(v: Array) -> Array:
+    """Direction of an object's twist, whatever its speed: turning by LENGTH, then x, y."""
+    twist = jnp.stack([LENGTH * v[2], v[3], v[4]])
+    return twist / jnp.sqrt(jnp.sum(twist * twist) + REST**2)
+
+
 OBJECT = ("link.rotation[object]", "link.position[object]")
 NORMAL = gs.Feature(_turned, ("link.rotation[object]", f"contact.normal{TIP}"), "normal")
 LEVER = gs.Feature(_lever, (*OBJECT, f"contact.position{TIP}"), "lever", "m")
-TWIST = gs.Feature(lambda v: v[2:5], "link.velocity[object]", "twist")
+WAY = gs.Feature(_way, "link.velocity[object]", "way")
 # The size of a rotation matrix is one already.
 SCALES = {
     "joint.q[object.*]": 0.1,
     "joint.qd[object.*]": 0.05,
     f"contact.normal{TIP}": 1.0,
     f"contact.depth{TIP}": 1e-3,
-    TWIST.text: 0.1,
+    WAY.text: 1.0,
     NORMAL.text: 1.0,
     LEVER.text: 0.05,
     "contact.force_n[*]": 0.5,
     "contact.velocity_t[*]": 0.05,
     "contact.position[*]": 0.3,
 }
-
-
-SPEEDS = ("joint.qd[object.*]", TWIST.text, "contact.velocity_t[*]")
 
 
 def _graft(name: str, target: str, inputs: tuple, network: Specification, size: float) -> gs.Graft:
@@ -102,8 +107,8 @@ GRAFTS = {
     "free": _graft(
         "free",
         "link.force[object]",
-        (TWIST, NORMAL, LEVER),
-        Lateral(moment=True),
+        (WAY, NORMAL, LEVER),
+        Lateral(10, moment=True),
         1.0,
     ),
     "points": _graft(
@@ -130,10 +135,6 @@ def with_weights(simulator: gs.Simulator, weights: Array) -> gs.Simulator:
     return eqx.tree_at(lambda s: s.grafts, simulator, changed)
 
 
-def grafted(simulator: gs.Simulator, name: str, seed: int, slow: float = 1.0) -> gs.Simulator:
-    """With one of `GRAFTS`; `slow`: how much slower the pushes are than those of 0.1 m/s."""
-    graft = GRAFTS[name]
-    scale = {k: x / slow if k in SPEEDS else x for k, x in graft.input_scale.items()}
-    return simulator.graft(
-        gs.Blueprint(replace(graft, input_scale=scale)), key=jax.random.key(seed)
-    )
+def grafted(simulator: gs.Simulator, name: str, seed: int) -> gs.Simulator:
+    """With one of `GRAFTS`."""
+    return simulator.graft(gs.Blueprint(GRAFTS[name]), key=jax.random.key(seed))

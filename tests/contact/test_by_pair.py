@@ -96,26 +96,23 @@ def test_gradients_and_backends():
     u = pushed(80)
 
     def end(x):
-        friction, mass, path = x
-        there = lambda s: (s.model.pair.friction, s.model.link.mass)
-        moved = eqx.tree_at(there, s, (friction, mass))
+        path = x[2]
+        moved = eqx.tree_at(lambda s: (s.model.pair.friction, s.model.link.mass), s, x[:2])
         last = scan_steps(moved, state, jnp.asarray(u) * path)
-        return jnp.concatenate([last.q[-1], last.qd[-1]])
+        return last.q[-1, moved]
 
     x = (s.model.pair.friction, s.model.link.mass, jnp.ones(2))
     forward, reverse, differences = jacobians(end, 1e-4)(x)
-    assert np.abs(differences[:, :4]).max() > 1e-3
+    assert np.abs(differences).max() > 1e-3
     assert column_errors(forward, differences).max() < 1e-6
     np.testing.assert_allclose(forward, reverse, atol=1e-8)
 
-    def ends(backend):
-        def f(scale):
-            return s.rollout(state, u * scale, backend=backend).q[-1]
+    def where(scale):
+        return s.rollout(state, u * scale, backend="kernel").q[-1, 1]
 
-        return f(jnp.ones(2)), jax.jacrev(f)(jnp.ones(2))
-
-    for kernel, xla in zip(ends("kernel"), ends("xla"), strict=True):
-        np.testing.assert_allclose(kernel, xla, rtol=1e-9, atol=1e-11)
+    value, slope = jax.value_and_grad(where)(jnp.ones(2))
+    assert float(value) == pytest.approx(float(end(x)[0]), rel=1e-9)
+    np.testing.assert_allclose(slope, reverse[0, -2:], rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +171,7 @@ def test_grafts_see_what_is_known():
     )
     assert float(jnp.abs(run.q[-1] - s.rollout(start, u).q[-1]).max()) > 1e-6
     later = gs.Graft("contact.force_t[ground/*]", "contact.force_n[tip/outline]", gs.MLP(4))
-    with pytest.raises(gs.VariableError, match="acts later in the step than contact.force_t"):
+    with pytest.raises(gs.VariableError, match=r"acts later in the step than contact\.force_t"):
         s.graft(gs.Blueprint(later)).rollout(start, u)
     with pytest.raises(gs.VariableError, match="rows of several contact laws"):
         s.graft(gs.Blueprint(gs.Graft("contact.force_n[*]", "contact.depth[*]", gs.MLP(4)))).step(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -10,14 +11,14 @@ from jaxtyping import Array, Float
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
-from graftsim.dynamics.actuation.path import Stretch, reaction
+from graftsim.dynamics.actuation.prescribed_motion import Stretch, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import link_acceleration, world_transforms
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.medium import medium_forces
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
-from graftsim.dynamics.passive import displacements, resistance, with_friction
+from graftsim.dynamics.passive import Resistance, displacements, resistance, with_friction
 from graftsim.dynamics.paths import posed, site_arms, tendon_arms
 from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
@@ -68,6 +69,7 @@ def acceleration(
     model, actuator = m.model, m.model.actuator
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
+
     pose = Pose(motion, X_0, v, q_dof, qd_dof)
 
     def drive() -> tuple[Stretched, Driven]:
@@ -76,34 +78,59 @@ def acceleration(
         act = state.act
         return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
 
-    load, known = None, _known(commands)
-    if model.joint.load_dependent:
-        # Friction comes last, because it depends on all other forces.
-        tendons, driven = drive()
-        f_ext = _external(m, contact, motion, X_0, v, scope)
-        load = _load(m, pose, driven.tau, tendons.tau, f_ext)
-        if model.closed:
-            tau = sum(resisting) + tendons.tau + driven.tau
-            load = load._replace(external=load.external + _loop_forces(m, pose, tau, f_ext, known))
-        passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
-        tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)
-    else:
-        passive = with_friction(model.joint, resisting, qd_dof, scope=scope)
-        tendons, driven = drive()
-        if model.tendon.names:
-            passive = passive + tendons.tau
-        tau = scope.tap("joint.tau", passive + driven.tau)
-        f_ext = _external(m, contact, motion, X_0, v, scope)
+    tau, f_ext, driven, load = _forces(m, pose, contact, resisting, drive, scope)
     armature = _armature(model.joint, state.qd, load, implicit)
+    known = commands.path.acceleration if isinstance(commands.path, Stretch) else None
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
     if model.closed:
         found, loops = _held(m, found, articulated, pose, scope)
         tau = tau + loops
     if known is not None:
-        own = motion, v, found.qdd, f_ext, tau
-        scope.tap_lazily(lambda: {"joint.reaction": reaction(m, *own)})
+        qdd = found.qdd
+        scope.tap_lazily(lambda: {"joint.reaction": reaction(m, motion, v, qdd, f_ext, tau)})
     return found
+
+
+class Forces(NamedTuple):
+    """Joint forces, external ones on the links, the drives, and what friction under load hangs on.
+
+    load: None where friction does not.
+    """
+
+    tau: Float[Array, " nv"]
+    f_ext: Float[Array, "nl 6"]
+    driven: Driven
+    load: Load | None
+
+
+def _forces(
+    m: Mechanism,
+    pose: Pose,
+    contact: ContactLaw | None,
+    resisting: Resistance,
+    drive: Callable[[], tuple[Stretched, Driven]],
+    scope: Tapper,
+) -> Forces:
+    """All forces but those of loops, each named where it is computed."""
+    model, (motion, X_0, v, _, qd) = m.model, pose
+    if not model.joint.load_dependent:
+        passive = with_friction(model.joint, resisting, qd, scope=scope)
+        tendons, driven = drive()
+        if model.tendon.names:
+            passive = passive + tendons.tau
+        tau = scope.tap("joint.tau", passive + driven.tau)
+        return Forces(tau, _external(m, contact, motion, X_0, v, scope), driven, None)
+    # Friction comes last, because it depends on all other forces.
+    tendons, driven = drive()
+    f_ext = _external(m, contact, motion, X_0, v, scope)
+    external = tendons.tau - newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
+    if model.closed:
+        others = sum(resisting) + tendons.tau + driven.tau
+        external = external + _loop_forces(m, pose, others, f_ext)
+    load = Load(driven.tau, external)
+    passive = with_friction(model.joint, resisting, qd, load, scope=scope)
+    return Forces(scope.tap("joint.tau", passive + tendons.tau + driven.tau), f_ext, driven, load)
 
 
 def _stretched(m: Mechanism, pose: Pose, scope: Tapper) -> tuple[Stretched, Stretched]:
@@ -116,32 +143,11 @@ def _stretched(m: Mechanism, pose: Pose, scope: Tapper) -> tuple[Stretched, Stre
     return tendons, tendons.beside(site_arms(space), pose.qd)
 
 
-def _known(commands: Commands) -> Any:
-    """Accelerations that are prescribed, if any are."""
-    return commands.path.acceleration if isinstance(commands.path, Stretch) else None
-
-
-def _load(
-    m: Mechanism,
-    pose: Pose,
-    driven: Float[Array, " nv"],
-    pulled: Float[Array, " nv"],
-    f_ext: Float[Array, "nl 6"],
-) -> Load:
-    """What gears carry of actuators and of all else, forces of loops left out."""
-    bias = newton_euler(m, pose.motion, pose.v, jnp.zeros_like(driven), f_ext)
-    return Load(driven, pulled - bias)
-
-
 def _loop_forces(
-    m: Mechanism,
-    pose: Pose,
-    tau: Float[Array, " nv"],
-    f_ext: Float[Array, "nl 6"],
-    known: Any,
+    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
 ) -> Float[Array, " nv"]:
     """Joint forces of the loops under forces without dry friction, which hangs on them."""
-    free, tree = aba(m, pose.motion, pose.v, tau, f_ext, known=known)
+    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
     held = hold(m, pose, free, tree)
     return held.force @ held.rows.J
 

@@ -74,7 +74,7 @@ def test_the_reaction_as_a_torque_gives_the_same_motion(integrator):
 
 
 def test_a_path_through_a_loop(tmp_path):
-    """A crank on a path turns a four-bar, which stays closed; its reaction is the motor's torque."""
+    """A crank on a path turns a four-bar, which stays closed; its reaction is a motor's torque."""
     text = FOUR_BAR.replace("</worldbody>", "</worldbody><actuator>{}</actuator>")
     model = load(text.format('<motor name="m" joint="crank"/>'), tmp_path)
     path = gs.model.drives.DRIVES["path"]
