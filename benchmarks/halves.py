@@ -35,6 +35,7 @@ import real_servos as servos
 import tosses
 
 import graftsim as gs
+from graftsim.identify.fit.halves import HalfRow
 from graftsim.model.catalogue import with_leaf
 from graftsim.targets import Figures
 
@@ -123,7 +124,7 @@ SETS: dict[str, Callable[[bool], gs.Problem]] = {
 }
 
 
-def show(rows: tuple[gs.HalfRow, ...]) -> None:
+def show(rows: tuple[HalfRow, ...]) -> None:
     """A table of the numbers of a set."""
     for r in rows:
         said = "overlap" if r.overlap else "APART"

@@ -8,6 +8,8 @@ from robot_census.files import below, features, robots
 from robot_census.look import look
 from robot_census.workers import in_turn
 
+import closed_mechanisms
+
 ARM = """<robot name="arm"><link name="world"/><link name="a">
 <inertial><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -40,6 +42,25 @@ def test_a_file_is_opened_compared_and_written(tmp_path):
     assert found["opened"] and max(found["errors"].values()) < 1e-12
     assert all(max(found["written"][k].values()) < 1e-12 for k in ("read", "mujoco", "pinocchio"))
     assert tables.status(found | {"stopped": ""}, 1e-9) == "exact"
+
+
+BODY = """<link name="{name}"><inertial><origin xyz="0.2 0 0.1"/><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+MIMIC = f"""<robot name="hand"><link name="world"/>{BODY.format(name="a")}{BODY.format(name="b")}
+<joint name="j" type="continuous"><parent link="world"/><child link="a"/><axis xyz="0 1 0"/></joint>
+<joint name="k" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+<mimic joint="j" multiplier="-0.5" offset="0.1"/></joint></robot>"""
+
+
+def test_accelerations_on_loops_are_compared(tmp_path):
+    """A four-bar and a mimic joint, at states on them, against both programs' own matrices."""
+    for file, text in {"bar.xml": closed_mechanisms.FOUR_BAR, "hand.urdf": MIMIC}.items():
+        (tmp_path / file).write_text(text)
+        found = {}
+        for x in look(tmp_path / file, "mjcf" if file.endswith("xml") else "urdf"):
+            found |= x
+        assert found["errors"]["acceleration"] < 1e-11
+        assert max(found["errors"].values()) < 1e-11
 
 
 def test_an_option_that_opens(tmp_path):

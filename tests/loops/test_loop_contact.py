@@ -114,8 +114,7 @@ def test_impulses_of_one_step_are_those_of_one_body(law):
     assert jnp.all(after[0].impulse[:, 0] >= 0)
 
 
-@pytest.mark.parametrize("cuts", [0, 2])
-@pytest.mark.parametrize("backend", ["xla", "kernel"])
+@pytest.mark.parametrize(("backend", "cuts"), [("kernel", 0), ("kernel", 2), ("xla", 2)])
 def test_the_force_of_a_weld_carries_what_it_carries(backend, cuts):
     """Newton's law of a load on a ball, step by step: in flight, in impacts, and at rest."""
     b = gs.Builder("load")

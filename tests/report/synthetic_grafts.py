@@ -122,7 +122,7 @@ def discovery(**changes):
         "costs": {"start": 9e4, "physics": 9e4, "network": 130.0, "formula": 110.0},
         "noise": 100.0, "steps": steps,
         "scores": {g: 9e5 * 10.0**-i for i, g in enumerate(groups)}, "remaining": 1e6,
-        "targets": {"library 1": "joint.tau_passive", "library 2": "joint.tau_passive"},
+        "targets": dict.fromkeys(("library 1", "library 2"), "joint.tau_passive[*]"),
         "formula": library(),
     }  # fmt: skip
     return Discovery(**(fields | changes))

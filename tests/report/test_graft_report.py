@@ -20,6 +20,8 @@ from synthetic_grafts import (
 from synthetic_result import result
 
 import graftsim as gs
+from graftsim.identify.discover.parts import Part
+from graftsim.identify.words import Sureness
 from graftsim.report import write_report
 from graftsim.report.discovery import advice, formula_along, head
 from graftsim.report.grafts import GraftsSection
@@ -244,3 +246,23 @@ def test_without_networks_nothing_of_it_is_there():
     assert 'id="grafts"' not in html and 'id="discovery"' not in html
     assert "grafts.safetensors" not in html
     assert not GraftsSection().applies(Subject(result()))
+
+
+@pytest.mark.parametrize(
+    ("sureness", "title", "said"),
+    [
+        (Sureness.LIKELY, "One effect is likely missing, not certain: ", "would decide"),
+        (Sureness.THESE_RUNS, "One effect is missing, known on these runs only: ", "no other run"),
+    ],
+)
+def test_effects_that_are_not_certain_are_called_so(sureness, title, said):
+    """In the headline, in the sentences, and where the finding stands, with what each part says."""
+    (sure,) = discovery().findings
+    parts = (Part("Monday", 0.8, 0.1), Part("Tuesday", 1.3, 0.2))
+    found = discovery(findings=(dataclasses.replace(sure, sureness=sureness, parts=parts),))
+    top = head(found)
+    assert top.title.startswith(title) and top.mood == "flat"
+    assert said in " ".join(top.sentences)
+    page = words(render(found.result, found=found))
+    assert page.count("Monday 0.8 ± 0.2, Tuesday 1.3 ± 0.4") == 2
+    assert json.loads(json.dumps(found.as_dict()))["findings"][0]["sureness"] == str(sureness)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -10,14 +11,14 @@ from jaxtyping import Array, Float
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
-from graftsim.dynamics.actuation.path import Stretch, reaction
+from graftsim.dynamics.actuation.prescribed_motion import Stretch, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import link_acceleration, world_transforms
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.medium import medium_forces
 from graftsim.dynamics.motion import JointMotion, joint_motion, link_velocity
-from graftsim.dynamics.passive import displacements, resistance, with_friction
+from graftsim.dynamics.passive import Resistance, displacements, resistance, with_friction
 from graftsim.dynamics.paths import posed, site_arms, tendon_arms
 from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
@@ -69,42 +70,19 @@ def acceleration(
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
 
+    pose = Pose(motion, X_0, v, q_dof, qd_dof)
+
     def drive() -> tuple[Stretched, Driven]:
-        pose = posed(m, motion, X_0)
-        arms = tendon_arms(model.tendon, q_dof, pose)
-        tendons = reach = tendon_forces(model.tendon, arms, qd_dof, scope=scope)
-        if pose is not None and actuator.sites:
-            reach = tendons.beside(site_arms(pose), qd_dof)
+        tendons, reach = _stretched(m, pose, scope)
         late = scope.tap("actuator.delayed", delayed(actuator, commands, u))
         act = state.act
         return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
 
-    load = None
-    if model.joint.load_dependent:
-        # Friction comes last, because it depends on all other forces.
-        tendons, driven = drive()
-        f_ext = _external(m, contact, motion, X_0, v, scope)
-        bias = newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
-        external = tendons.tau - bias
-        if model.closed:
-            others = sum(resisting) + tendons.tau + driven.tau
-            pose = Pose(motion, X_0, v, q_dof, qd_dof)
-            external = external + _loop_forces(m, pose, others, f_ext)
-        load = Load(driven.tau, external)
-        passive = with_friction(model.joint, resisting, qd_dof, load, scope=scope)
-        tau = scope.tap("joint.tau", passive + tendons.tau + driven.tau)
-    else:
-        passive = with_friction(model.joint, resisting, qd_dof, scope=scope)
-        tendons, driven = drive()
-        if model.tendon.names:
-            passive = passive + tendons.tau
-        tau = scope.tap("joint.tau", passive + driven.tau)
-        f_ext = _external(m, contact, motion, X_0, v, scope)
+    tau, f_ext, driven, load = _forces(m, pose, contact, resisting, drive, scope)
     armature = _armature(model.joint, state.qd, load, implicit)
     known = commands.path.acceleration if isinstance(commands.path, Stretch) else None
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
-    pose = Pose(motion, X_0, v, q_dof, qd_dof)
     if model.closed:
         found, loops = _held(m, found, articulated, pose, scope)
         tau = tau + loops
@@ -112,6 +90,66 @@ def acceleration(
         qdd = found.qdd
         scope.tap_lazily(lambda: {"joint.reaction": reaction(m, motion, v, qdd, f_ext, tau)})
     return found
+
+
+class Forces(NamedTuple):
+    """Joint forces, external ones on the links, the drives, and what friction under load hangs on.
+
+    load: None where friction does not.
+    """
+
+    tau: Float[Array, " nv"]
+    f_ext: Float[Array, "nl 6"]
+    driven: Driven
+    load: Load | None
+
+
+def _forces(
+    m: Mechanism,
+    pose: Pose,
+    contact: ContactLaw | None,
+    resisting: Resistance,
+    drive: Callable[[], tuple[Stretched, Driven]],
+    scope: Tapper,
+) -> Forces:
+    """All forces but those of loops, each named where it is computed."""
+    model, (motion, X_0, v, _, qd) = m.model, pose
+    if not model.joint.load_dependent:
+        passive = with_friction(model.joint, resisting, qd, scope=scope)
+        tendons, driven = drive()
+        if model.tendon.names:
+            passive = passive + tendons.tau
+        tau = scope.tap("joint.tau", passive + driven.tau)
+        return Forces(tau, _external(m, contact, motion, X_0, v, scope), driven, None)
+    # Friction comes last, because it depends on all other forces.
+    tendons, driven = drive()
+    f_ext = _external(m, contact, motion, X_0, v, scope)
+    external = tendons.tau - newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
+    if model.closed:
+        others = sum(resisting) + tendons.tau + driven.tau
+        external = external + _loop_forces(m, pose, others, f_ext)
+    load = Load(driven.tau, external)
+    passive = with_friction(model.joint, resisting, qd, load, scope=scope)
+    return Forces(scope.tap("joint.tau", passive + tendons.tau + driven.tau), f_ext, driven, load)
+
+
+def _stretched(m: Mechanism, pose: Pose, scope: Tapper) -> tuple[Stretched, Stretched]:
+    """The tendons, and with them the sites that actuators push."""
+    model, space = m.model, posed(m, pose.motion, pose.X_0)
+    arms = tendon_arms(model.tendon, pose.q_dof, space)
+    tendons = tendon_forces(model.tendon, arms, pose.qd, scope=scope)
+    if space is None or not model.actuator.sites:
+        return tendons, tendons
+    return tendons, tendons.beside(site_arms(space), pose.qd)
+
+
+def _loop_forces(
+    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
+) -> Float[Array, " nv"]:
+    """Joint forces of the loops under forces without dry friction, which hangs on them."""
+    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
+    held = hold(m, pose, free, tree)
+    return held.force @ held.rows.J
 
 
 def _moving(
@@ -128,15 +166,6 @@ def _moving(
     v = scope.tap("link.velocity", link_velocity(m.tree, motion))
     scope.tap_lazily(lambda: {"link.com_velocity": velocity_at(v, m.model.link.com)})
     return v
-
-
-def _loop_forces(
-    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
-) -> Float[Array, " nv"]:
-    """Joint forces of the loops under forces without dry friction, which hangs on them."""
-    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
-    held = hold(m, pose, free, tree)
-    return held.force @ held.rows.J
 
 
 def _armature(

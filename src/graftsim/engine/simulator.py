@@ -24,12 +24,12 @@ from graftsim.dynamics.actuation import (
     next_held,
     steps_back,
 )
-from graftsim.dynamics.actuation.path import arrived, stretch
+from graftsim.dynamics.actuation.prescribed_motion import arrived, stretch
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.closing import assemble, closed
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
-from graftsim.engine.paths import check_paths
+from graftsim.engine.prescribed_motion import check_paths
 from graftsim.engine.recorded import reader
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels

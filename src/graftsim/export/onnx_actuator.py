@@ -118,7 +118,8 @@ def _alike(fit: Fitted, found: Sequence[Servo]) -> list[list[Servo]]:
     """Servos by their numbers: those whose chains differ in their encoder zero alone."""
     a, groups = fit.model.actuator, {}
     numbers = [x for k, x in vars(a).items() if k not in ("zero", "own") and np.ndim(x) == 1]
-    numbers = [np.asarray(x, float) for x in numbers if np.asarray(x).dtype.kind == "f"]
+    numbers = [np.asarray(x) for x in numbers if len(x) == len(a.names)]
+    numbers = [x for x in numbers if x.dtype.kind == "f"]
     for servo in found:
         i = a.names.index(servo.name)
         key = (a.drives[i], a.lagged[i], *(f"{x[i]:.6g}" for x in numbers))

@@ -326,7 +326,7 @@ def likely(parts: Sequence[tuple[str, float, float]], inputs: Sequence[str]) -> 
     return (
         f"{count} have it, in shares of its size: {shown}; what is held out is too little to show "
         f"it. A third recording, held out, with a wider range of {' and '.join(inputs)} would "
-        "decide."
+        "decide. What is said of its form is fitted to all of the data."
     )
 
 

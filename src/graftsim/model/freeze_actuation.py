@@ -11,7 +11,7 @@ import numpy as np
 from graftsim.errors import ModelError, suggest
 from graftsim.model.model import Actuators, Tendons
 from graftsim.model.path_type import Stretch
-from graftsim.model.paths import check_paths
+from graftsim.model.prescribed_motion import check_paths
 from graftsim.model.tree import Tree
 
 if TYPE_CHECKING:

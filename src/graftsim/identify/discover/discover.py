@@ -95,14 +95,7 @@ def discover(
         "start": typical(found.held.cost(problem.parameters.start)),
         "physics": typical(found.cost_before),
     }
-    facts: dict[str, Any] = {
-        "noise": float(np.exp(np.mean(np.log(np.maximum(found.held.samples, 1) / 2)))),
-        "steps": found.steps,
-        "scores": found.first_scores,
-        "remaining": found.first_cost,
-        "targets": targets,
-        "settings": problem.describe(),
-    }
+    facts = _facts(found) | {"targets": targets, "settings": problem.describe()}
     if not found.groups:
         progress("nothing is missing")
         return Discovery((), quest.physics_alone(), costs, **facts)
@@ -118,6 +111,16 @@ def discover(
     return Discovery(
         findings, learned.result, costs, formula=problem.setup_at(formula.theta).simulator, **facts
     )
+
+
+def _facts(found: Screened) -> dict[str, Any]:
+    """What the screening says: cost of mere noise, steps, scores, the cost that is left."""
+    return {
+        "noise": float(np.exp(np.mean(np.log(np.maximum(found.held.samples, 1) / 2)))),
+        "steps": found.steps,
+        "scores": found.first_scores,
+        "remaining": found.first_cost,
+    }
 
 
 def _tell(quest: _Quest, group: Group, text: str) -> None:
@@ -368,7 +371,7 @@ def _findings(
         mine = [g for g in learned.groups if (targets[g.graft], g.row) == (target, row)]
         numbers = [i for i, g in enumerate(p.groups) if g in mine]
         theta = np.where(np.isin(p.group, numbers), 0.0, formula.theta)
-        used = [int(i) for i in np.flatnonzero(np.isin(p.group, numbers)) if formula.theta[i]]
+        used = np.flatnonzero(np.isin(p.group, numbers) & (formula.theta != 0)).tolist()
         parts = shares(problem, formula.theta, used)
         sureness = Sureness.FOUND if not differ(parts) else Sureness.THESE_RUNS
         if doubtful.keys() >= set(mine):

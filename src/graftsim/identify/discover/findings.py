@@ -181,9 +181,18 @@ def sentences(found: Discovery) -> list[str]:
         said.append(f"{lead}: without it the held-out error is {larger} times larger. {formula}")
         if f.sureness == Sureness.THESE_RUNS:
             said.append(words.these_runs(f.target, f.parts))
+
+    def change(cost: float) -> str:
+        if cost > c["physics"]:
+            return f"rises {times(cost, c['physics'])} times"
+        return f"falls {times(c['physics'], cost)} times"
+
+    formulas = change(c["formula"])
+    if c["network"] <= c["physics"]:
+        formulas = formulas.removeprefix("falls ")
     said.append(
-        f"The held-out error falls {times(c['physics'], c['network'])} times with the networks, "
-        f"{times(c['physics'], c['formula'])} times with the formulas; what is left is "
+        f"The held-out error {change(c['network'])} with the networks, "
+        f"{formulas} with the formulas; what is left is "
         f"{np.sqrt(c['network'] / found.noise):.2f} times the sensor noise."
     )
     return said

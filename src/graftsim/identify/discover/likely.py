@@ -51,7 +51,8 @@ def with_likely(
 ) -> tuple[Screened, tuple[Evidence, ...]]:
     """What was screened with effects that are likely beside; none where recordings are many.
 
-    problem: with library grafts. With such effects formulas are fitted over the long windows.
+    problem: with library grafts. With such effects formulas are fitted over the long windows of all
+    recordings, on which the evidence stands: they would extrapolate else.
     """
     pieces = parts_of(problem)
     if len(pieces) != FEW:
@@ -73,11 +74,10 @@ def with_likely(
         return found, ()
     if not evidence:
         return found, ()
-    long = Fits(problem, problem.train, length)
-    samples = float(sum(m.sum() for m in long.windows.mask))
-    local = np.zeros((len(long.windows), problem.nlocal))
+    samples = float(sum(m.sum() for m in every.windows.mask))
+    local = np.zeros((len(every.windows), problem.nlocal))
     screened = replace(
-        found, groups=tuple(groups), local=local, compiled=long.compiled, samples=samples
+        found, groups=tuple(groups), local=local, compiled=every.compiled, samples=samples
     )
     return screened, tuple(evidence)
 

@@ -103,6 +103,8 @@ def doubt(
             motion = motion_of(problem, program, theta, local)
         listed = nuisances(problem, numbers, motion)
         tried = [k for k, n in enumerate(listed) if 0 < n.size < np.inf]
+        if not tried:
+            return None
         numbers, listed = [numbers[k] for k in tried], [listed[k] for k in tried]
         columns = Columns(problem, program, windows, numbers, [n.size for n in listed])
         K = columns.slopes(theta, local)

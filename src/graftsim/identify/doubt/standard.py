@@ -74,7 +74,9 @@ class Number(NamedTuple):
         quantities = (self.quantity, *_PART_OF.get(self.quantity, ()))
         if selector.name not in quantities or (self.label and not selector.rows((self.label,))):
             return False
-        return not component or not self.component or self.component in component.split(",")
+        if not component or not self.component or selector.name != self.quantity:
+            return True
+        return self.component in component.split(",")
 
 
 # What else sets a number of a link.

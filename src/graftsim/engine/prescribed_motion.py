@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from graftsim.dynamics.actuation.path import coordinates, path_rows
+from graftsim.dynamics.actuation.prescribed_motion import coordinates, path_rows
 from graftsim.errors import ModelError
 from graftsim.model.state import State
 
