@@ -78,9 +78,9 @@ def acceleration(
         act = state.act
         return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
 
-    tau, f_ext, driven, load = _forces(m, pose, contact, resisting, drive, scope)
-    armature = _armature(model.joint, state.qd, load, implicit)
     known = commands.path.acceleration if isinstance(commands.path, Stretch) else None
+    tau, f_ext, driven, load = _forces(m, pose, contact, resisting, drive, known, scope)
+    armature = _armature(model.joint, state.qd, load, implicit)
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
     if model.closed:
@@ -110,9 +110,12 @@ def _forces(
     contact: ContactLaw | None,
     resisting: Resistance,
     drive: Callable[[], tuple[Stretched, Driven]],
+    known: Float[Array, " nv"] | None,
     scope: Tapper,
 ) -> Forces:
-    """All forces but those of loops, each named where it is computed."""
+    """All forces but those of loops, each named where it is computed; known: accelerations that
+    commands prescribe.
+    """
     model, (motion, X_0, v, _, qd) = m.model, pose
     if not model.joint.load_dependent:
         passive = with_friction(model.joint, resisting, qd, scope=scope)
@@ -127,7 +130,7 @@ def _forces(
     external = tendons.tau - newton_euler(m, motion, v, jnp.zeros_like(qd), f_ext)
     if model.closed:
         others = sum(resisting) + tendons.tau + driven.tau
-        external = external + _loop_forces(m, pose, others, f_ext)
+        external = external + _loop_forces(m, pose, others, f_ext, known)
     load = Load(driven.tau, external)
     passive = with_friction(model.joint, resisting, qd, load, scope=scope)
     return Forces(scope.tap("joint.tau", passive + tendons.tau + driven.tau), f_ext, driven, load)
@@ -144,10 +147,14 @@ def _stretched(m: Mechanism, pose: Pose, scope: Tapper) -> tuple[Stretched, Stre
 
 
 def _loop_forces(
-    m: Mechanism, pose: Pose, tau: Float[Array, " nv"], f_ext: Float[Array, "nl 6"]
+    m: Mechanism,
+    pose: Pose,
+    tau: Float[Array, " nv"],
+    f_ext: Float[Array, "nl 6"],
+    known: Float[Array, " nv"] | None,
 ) -> Float[Array, " nv"]:
     """Joint forces of the loops under forces without dry friction, which hangs on them."""
-    free, tree = aba(m, pose.motion, pose.v, tau, f_ext)
+    free, tree = aba(m, pose.motion, pose.v, tau, f_ext, known=known)
     held = hold(m, pose, free, tree)
     return held.force @ held.rows.J
 
