@@ -1,6 +1,6 @@
 """What checks say of real recordings: nothing but notes of clean ones, and faults put into them."""
 
-import importlib.util
+import importlib
 import re
 import warnings
 from pathlib import Path
@@ -44,10 +44,9 @@ def servos(data_dir, assets_dir):
 @pytest.fixture(scope="module")
 def double(data_dir):
     """The authors' model of the double pendulum, and the recordings."""
-    place = ROOT / "experiments" / "dfki_double_pendulum.py"
-    spec = importlib.util.spec_from_file_location("dfki_double_pendulum", place)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "experiments")
+        module = importlib.import_module("dfki_double_pendulum")
     columns = {
         f"joint.{quantity}[{joint}]": f"{column}_meas{k}"
         for k, joint in ((1, "shoulder"), (2, "elbow"))
