@@ -212,7 +212,7 @@ def law(figures: Figures, draw: Draw) -> None:
     vacuum, formula = draw.errors["vacuum"], draw.errors["formula"]
     figures.at_most("formula over vacuum, 0-900", formula[1] / vacuum[1], 0.1)
     figures.at_most("formula over vacuum, new runs", formula[2] / vacuum[2], 0.1)
-    truth = {"nz": -3.1159e-5, "fx": -0.997, "fy": -0.01994}
+    truth = swimmer.quadratic_drag(MEDIA[WATER])
     for finding in found.findings:
         part = finding.target.rsplit(".", 1)[1]
         for term in finding.formula:

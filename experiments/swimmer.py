@@ -18,6 +18,7 @@ import numpy as np
 import graftsim as gs
 
 DT, TORQUE, HELD = 2e-3, 5e-4, 50
+SIDES = (0.002, 0.1, 0.02)
 TRAIN, LONG = 200, 900
 
 
@@ -122,6 +123,14 @@ def passive_force(links: int, medium: Medium, x: np.ndarray) -> np.ndarray:
         mujoco.mj_forward(model, data)
         out.append(data.qfrc_passive.copy())
     return np.array(out)
+
+
+def quadratic_drag(medium: Medium) -> dict[str, float]:
+    """Of a link, by component of the force on its centre: MuJoCo's simple model of a box."""
+    (a, b, c), rho = SIDES, medium.density
+    return {
+        "nz": -rho * c * (a**4 + b**4) / 64, "fx": -rho * b * c / 2, "fy": -rho * a * c / 2
+    }  # fmt: skip
 
 
 def channels(links: int) -> list[str]:
