@@ -98,6 +98,7 @@ def matters(model, name):
     return special.get(name, expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [n for n in PARAMETERS if n not in ELSEWHERE])
 def test_gradient_of(name):
     """Both modes equal differences to 1e-6, and are zero only where physics says so."""
