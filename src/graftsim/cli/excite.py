@@ -23,6 +23,8 @@ from graftsim.viewer.files import check_file
 
 # Step of the plan where none is given (s).
 DT = 0.005
+# Beyond e to this power a comparison says nothing.
+TELLS = 20.0
 
 
 def run(options: ExciteOptions) -> int:
@@ -106,10 +108,15 @@ def _print(found: Excitation, out: str) -> None:
     head = ("name", ">value", ">known to", ">after this", ">if the file is off", "unit")
     console.print(table_of("Standard deviations", head, rows))
     most = max(found.used, key=lambda name: found.used[name])
-    gain = np.exp((found.information - found.information_of_sines) / max(len(rows), 1) / 2)
+    gain = (found.information - found.information_of_sines) / max(len(rows), 1) / 2
+    beside = "A sine on each joint would tell next to nothing."
+    if gain < TELLS:
+        beside = (
+            f"Than by a sine on each joint, parameters become known {np.exp(gain):.2g} times "
+            "better (geometric mean)."
+        )
     console.print(
-        f"Nearest to its limit: the {most}, {100 * found.used[most]:.0f} %. Than by a sine on each "
-        f"joint, parameters become known {gain:.2g} times better (geometric mean).",
+        f"Nearest to its limit: the {most}, {100 * found.used[most]:.0f} %. {beside}",
         soft_wrap=True,
     )
     console.print(f"{out}: {found.plan.duration:.4g} s to play", soft_wrap=True)
