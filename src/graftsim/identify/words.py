@@ -281,7 +281,9 @@ def conditional(rows: Sequence[Known], quantity: str, doubts: Sequence[Doubt]) -
     """Of parameters that numbers of a quantity, which were not free, could move."""
     names = [row.name for row in rows]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    which = doubts[0].name if len(doubts) == 1 else f"{len(doubts)} numbers {quantity}"
+    which, be, they, them = doubts[0].name, "is", "it", "it"
+    if len(doubts) > 1:
+        which, be, they, them = f"the {len(doubts)} numbers {quantity}", "are", "they", "them"
     right, wrong = (_shares([(x, r.value) for x, r in zip(stds, rows, strict=True)]) for stds in (
         [r.std for r in rows], [r.std_with_file for r in rows]))  # fmt: skip
     unit = f" {doubts[0].unit}" if doubts[0].unit not in ("", "1") else ""
@@ -289,15 +291,15 @@ def conditional(rows: Sequence[Known], quantity: str, doubts: Sequence[Doubt]) -
     # What has no number in a model cannot be freed as it stands.
     instead = INSTEAD.get(quantity, NO_NUMBER if quantity.startswith("effect.") else "")
     if len(known) == len(doubts):
-        advice = f"{instead or 'Free it'}: these data know it to ±{_range(known)}{unit}."
+        advice = f"{instead or f'Free {them}'}: these data know {them} to ±{_range(known)}{unit}."
     elif known:
-        free = instead or "Free it there"
-        advice = f"Of {len(known)} these data know it, to ±{_range(known)}{unit}. {free}."
+        free = instead or "Free these"
+        advice = f"Of {len(known)} these data know the value, to ±{_range(known)}{unit}. {free}."
     else:
-        advice = "These data do not know it: measure it, or record what tells it."
+        advice = f"These data do not know {them}: measure {them}, or record what tells {them}."
     return (
-        f"{shown}: known to {right} if {which}, not free, is as given, to {wrong} if it may be "
-        f"{_range([d.size for d in doubts])}{unit} off. {advice}"
+        f"{shown}: known to {right} if {which}, not free, {be} as given, to {wrong} if {they} "
+        f"may be {_range([d.size for d in doubts])}{unit} off. {advice}"
     )
 
 
