@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from graftsim.contact.law import ContactLaw
 from graftsim.dynamics.aba import Articulated, aba
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
-from graftsim.dynamics.actuation.prescribed_motion import Stretch, reaction
+from graftsim.dynamics.actuation.prescribed_motion import Prescribed, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
 from graftsim.dynamics.friction import Load, friction_secant
 from graftsim.dynamics.kinematics import link_acceleration, world_transforms
@@ -78,7 +78,7 @@ def acceleration(
         act = state.act
         return tendons, actuator_forces(actuator, late, act, q_dof, qd_dof, reach, scope=scope)
 
-    known = commands.path.acceleration if isinstance(commands.path, Stretch) else None
+    known = commands.path.acceleration if isinstance(commands.path, Prescribed) else None
     tau, f_ext, driven, load = _forces(m, pose, contact, resisting, drive, known, scope)
     armature = _armature(model.joint, state.qd, load, implicit)
     qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from graftsim.contact.law import ContactLaw, Felt, Free
 from graftsim.dynamics.actuation import Commands, Seen, next_act
-from graftsim.dynamics.actuation.prescribed_motion import Stretch, along, jolt
+from graftsim.dynamics.actuation.prescribed_motion import Prescribed, along, jolt
 from graftsim.dynamics.mechanism import Mechanism, by_joint_type
 from graftsim.engine.forces import Acceleration, acceleration
 from graftsim.engine.pieces import Piece, in_pieces
@@ -112,7 +112,7 @@ def _euler(
     cut: Bool[Array, ""] | bool,
     contact: ContactLaw | None,
     scope: Tapper,
-    path: Stretch | tuple[()],
+    path: Prescribed | tuple[()],
 ) -> Piece:
     """A step, or a piece of it."""
     qd = mean = state.qd + h * found.qdd

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 JUMP = {"m": 5.0, "rad": 50.0}
 
 
-def check_paths(simulator: Simulator, state: State, controls: Any) -> None:
+def check_commands(simulator: Simulator, state: State, controls: Any) -> None:
     """Raises ModelError: commands [steps, nu] of a path that jump, also from the state, are no
     numbers, or lie outside the limits of their joint. Traced numbers are not checked.
     """

@@ -24,12 +24,12 @@ from graftsim.dynamics.actuation import (
     next_held,
     steps_back,
 )
-from graftsim.dynamics.actuation.prescribed_motion import arrived, stretch
+from graftsim.dynamics.actuation.prescribed_motion import arrived, prescribed
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
 from graftsim.engine.closing import assemble, closed
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
-from graftsim.engine.prescribed_motion import check_paths
+from graftsim.engine.prescribed_motion import check_commands
 from graftsim.engine.recorded import reader
 from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
 from graftsim.model.catalogue import labels
@@ -220,7 +220,7 @@ class Simulator(eqx.Module):
                 f"controls must have shape [steps, {self.model.nu}] "
                 f"({', '.join(self.model.actuator.names) or 'no actuators'}), got {controls.shape}."
             )
-        check_paths(self, state, controls)
+        check_commands(self, state, controls)
         return _choose(backend)(self, state, controls, tuple(record))
 
     def _scope(
@@ -253,7 +253,7 @@ class Simulator(eqx.Module):
     ) -> State:
         """A step in a scope; what grafts remember is what they saw at its start."""
         memory, held = state.memory, state.held
-        path = stretch(m, state, u, self.dt)
+        path = prescribed(m, state, u, self.dt)
         state = replace(state, memory=(), held=())
         state = self._integrate(m, state, Commands(u, path=path), scope, (shares, held))
         state = arrived(m, path, state)

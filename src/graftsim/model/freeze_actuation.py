@@ -11,7 +11,7 @@ import numpy as np
 from graftsim.errors import ModelError, suggest
 from graftsim.model.model import Actuators, Tendons
 from graftsim.model.path_type import Stretch
-from graftsim.model.prescribed_motion import check_paths
+from graftsim.model.prescribed_motion import check_prescribed
 from graftsim.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def freeze_actuators(declared: Declared, tree: Tree, dtype: Any) -> Actuators:
             other = item["reference"]
             both = [_frame(declared, where, x) if x is not None else -1 for x in (site, other)]
             sites.append((both[0], both[1]))
-    check_paths(tree, items, list(zip(dofs, tendons, strict=True)))
+    check_prescribed(tree, items, list(zip(dofs, tendons, strict=True)))
     pushed = [x for x in values if x["site"] is not None]
     return Actuators(
         names=tuple(items),

@@ -11,7 +11,7 @@ from graftsim.errors import ModelError
 from graftsim.model.tree import Tree
 
 
-def check_paths(
+def check_prescribed(
     tree: Tree, actuators: Mapping[str, Mapping[str, Any]], targets: Sequence[tuple[int, int]]
 ) -> None:
     """Raises ModelError: a path on a tendon, on a rotation in space, on a part of a joint, beside

@@ -27,7 +27,7 @@ class Commands(NamedTuple):
     """Commands u [nu] of a sub-step. share, earlier: of those with a delay, else ().
 
     share [nd]: how much of u acts, earlier [nd]: what acts of earlier commands. path: the
-    `actuation.prescribed_motion.Stretch` of joints whose motion is prescribed, () without such.
+    `actuation.prescribed_motion.Prescribed` of joints whose motion is prescribed, () without such.
     """
 
     u: Float[Array, " nu"]

@@ -23,7 +23,7 @@ from graftsim.model.state import State
 from graftsim.model.tree import Tree
 
 
-class Stretch(NamedTuple):
+class Prescribed(NamedTuple):
     """Of a step: where the joints of k paths end, their velocities there, accelerations and mean
     velocities of all degrees of freedom (0 of those without a path).
     """
@@ -34,9 +34,9 @@ class Stretch(NamedTuple):
     rate: Float[Array, " nv"]
 
 
-def stretch(
+def prescribed(
     m: Mechanism, state: State, u: Float[Array, " nu"], dt: Float[Array, ""]
-) -> Stretch | tuple[()]:
+) -> Prescribed | tuple[()]:
     """The motion in a step from a state under commands u; () without paths."""
     if not m.model.guided:
         return ()
@@ -52,22 +52,22 @@ def stretch(
             column = np.flatnonzero(owners == i)[1 + a.inputs[i].index("velocity")]
             velocity = velocity.at[k].set(u[column] / gear[k])
     acceleration = (velocity - rows(state.qd, dofs)) / dt
-    return Stretch(position, velocity, zero.at[dofs].set(acceleration), zero.at[dofs].set(rate))
+    return Prescribed(position, velocity, zero.at[dofs].set(acceleration), zero.at[dofs].set(rate))
 
 
 def along(
-    m: Mechanism, path: Stretch | tuple[()], qd: Float[Array, " nv"], share: Float[Array, ""]
+    m: Mechanism, path: Prescribed | tuple[()], qd: Float[Array, " nv"], share: Float[Array, ""]
 ) -> Float[Array, " nv"]:
     """Velocities that positions move with; joints with a path go on for this share of the time."""
-    if isinstance(path, Stretch):
+    if isinstance(path, Prescribed):
         dofs = path_rows(m.model.actuator)[1]
         return qd.at[dofs].set(share * rows(path.rate, dofs))
     return qd
 
 
-def arrived(m: Mechanism, path: Stretch | tuple[()], state: State) -> State:
+def arrived(m: Mechanism, path: Prescribed | tuple[()], state: State) -> State:
     """A state at the end of a step with its joints exactly where their paths end."""
-    if isinstance(path, Stretch):
+    if isinstance(path, Prescribed):
         dofs = path_rows(m.model.actuator)[1]
         q = state.q.at[coordinates(m.tree, dofs)].set(path.position)
         return replace(state, q=q, qd=state.qd.at[dofs].set(path.velocity))
