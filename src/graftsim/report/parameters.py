@@ -35,7 +35,7 @@ class ParametersSection(Section):
 
 
 def rows(parameters: tuple[ParameterRow, ...]) -> list[dict[str, Any]]:
-    """Name, unit, start, value, interval, relative half width, bar and status of each parameter."""
+    """Name, unit, start, value, interval, relative half width, status and bar of each parameter."""
     found = []
     for r in parameters:
         places = places_for(r.std, r.value)
