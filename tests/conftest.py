@@ -1,5 +1,6 @@
 """Tests run in float64 unless they say otherwise."""
 
+import gc
 import os
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -24,6 +25,9 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+# Half of what Linux allows: a file of tests adds a few thousand at most.
+MOST_MAPS = 30_000
+
 # Tests, or whole files, that take more than two or three seconds of a core, as measured.
 LONG = (Path(__file__).parent / "long_tests.txt").read_text(encoding="utf-8").split("\n")
 
@@ -35,6 +39,20 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if {item.nodeid, item.nodeid.split("::")[0]} & listed:
             item.add_marker(pytest.mark.long)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def room_for_programs():
+    """Lets compiled programs go before the process has no room for more.
+
+    Each takes several of the 65,530 memory maps that Linux allows a process, and the one for which
+    none is left ends in a segmentation fault.
+    """
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,10 @@
 """A robot file and a recording of it on disk; compiled quickly, see `quick_compilation`."""
 
-import jax
 import pytest
 
 import quick_compilation  # noqa: F401
 from graftsim.cli import main
+from kept_compilations import kept_compilations
 
 LINK = """
   <link name="{name}"><inertial><origin xyz="0 0 -0.25"/><mass value="1.0"/>
@@ -29,10 +29,8 @@ def urdf(damping=0.05):
 @pytest.fixture(scope="package", autouse=True)
 def cache(tmp_path_factory):
     """Compiled programs are kept in a folder of the test run's, and only while these tests run."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    with kept_compilations(tmp_path_factory.mktemp("cache")):
         yield
-    jax.config.update("jax_compilation_cache_dir", None)
 
 
 @pytest.fixture(scope="session")

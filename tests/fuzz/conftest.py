@@ -1,6 +1,5 @@
 """A folder to work in, and files that are right before they are made wrong."""
 
-import jax
 import numpy as np
 import pytest
 from harness import Clock, run
@@ -8,15 +7,14 @@ from right_files import FIT, MJCF, RUN_FILE, URDF
 
 import quick_compilation  # noqa: F401
 from graftsim import read_recording
+from kept_compilations import kept_compilations
 
 
 @pytest.fixture(scope="package", autouse=True)
 def cache(tmp_path_factory):
     """Compiled programs are kept while these tests run, in a folder of theirs."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    with kept_compilations(tmp_path_factory.mktemp("cache")):
         yield
-    jax.config.update("jax_compilation_cache_dir", None)
 
 
 @pytest.fixture(scope="session")

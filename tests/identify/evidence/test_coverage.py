@@ -1,21 +1,27 @@
 """Whether stated intervals are honest: many data sets of one truth, how often each holds it."""
 
-import jax
 import machines
 import numpy as np
 import pytest
 
 import graftsim as gs
 from graftsim.engine import ImplicitDamping
+from kept_compilations import kept_compilations
 
 SETS = 40
 
 
+@pytest.fixture
+def cache(tmp_path):
+    with kept_compilations(tmp_path):
+        gs.cache_compilations()
+        yield
+
+
 @pytest.mark.slow
-def test_intervals_cover_the_truth(tmp_path):
+@pytest.mark.usefixtures("cache")
+def test_intervals_cover_the_truth():
     """Over 40 noisy recordings, the 95 % intervals of four parameters hold the truth in >= 85 %."""
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     model, u = machines.arm(), machines.drive(400)
     moved = machines.roll(model, [0.4], controls=u, steps=400, integrator=ImplicitDamping())
     start = machines.arm(mass=0.8, damping=0.2, friction=0.05, armature=0.05)
@@ -35,7 +41,6 @@ def test_intervals_cover_the_truth(tmp_path):
         errors.append(
             [(r.value - t) / r.std for r, t in zip(result.parameters, truth, strict=True)]
         )
-    jax.config.update("jax_compilation_cache_dir", None)
     assert np.mean(inside) >= 0.85
     # Nor so wide that they say nothing, nor off to one side.
     assert np.all(np.std(errors, axis=0) > 0.5)

@@ -1,0 +1,1 @@
+"""Control of a simulated machine: trajectory optimisation, policies, legged locomotion."""
