@@ -197,6 +197,10 @@ from .model import (
     Model as Model,
     State as State,
 )
+from .optim.clipped_adam import (
+    ClippedAdam as ClippedAdam,
+    time_left as time_left,
+)
 from .optim.mixture import (
     GaussianMixture as GaussianMixture,
 )
