@@ -36,8 +36,8 @@ def test_with_equal_sizes_it_is_optax_adam_in_units():
 def test_trees_reach_the_minimum_and_stay_in_bounds():
     """Two leaves of a tree end at the closed form, cut off where the projection says."""
     solver = gs.ClippedAdam(iterations=600, cut=10.0)
-    start = jnp.zeros(3), jnp.ones(3)
-    found = solver.minimise(bowl, start, 0.05, project=lambda t: (t[0], jnp.clip(t[1], -1, 2)))
+    start, unit = (jnp.zeros(3), jnp.ones(3)), (0.05, np.full(3, 0.02))
+    found = solver.minimise(bowl, start, unit, project=lambda t: (t[0], jnp.clip(t[1], -1, 2)))
     np.testing.assert_allclose(found.x[0], TARGET, atol=1e-3)
     np.testing.assert_allclose(found.x[1], [1, -1, 2], atol=1e-3)
     assert found.costs.shape == (600, 1) and found.outcome is Outcome.ITERATION_LIMIT

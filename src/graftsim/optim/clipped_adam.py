@@ -202,7 +202,7 @@ class _Kept:
 def _units(x: Tree, unit: Tree) -> Tree:
     import jax
 
-    if np.ndim(unit) == 0 and not isinstance(unit, (tuple, list, dict)):
+    if isinstance(unit, int | float):
         return jax.tree.map(lambda _: unit, x)
     if jax.tree.structure(x) != jax.tree.structure(unit):
         raise ProblemError(
