@@ -80,7 +80,10 @@ def struck(y: np.ndarray, m: np.ndarray) -> np.ndarray:
 
 
 def poses(total: float, times: np.ndarray) -> np.ndarray:
-    """Poses as of `chain.poses` at the times, by a chain of this mass; impacts with the last link only."""
+    """Poses as of `chain.poses` at the times, by a chain of this mass.
+
+    Of impacts those with the last link.
+    """
     m = np.full(10, total / 10)
 
     def gap(t: float, y: np.ndarray, *_: Any) -> float:

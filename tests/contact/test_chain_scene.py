@@ -58,9 +58,6 @@ def test_reference_keeps_energy(scene):
 def test_steps_converge_to_events(scene):
     """Poses 2.5 s after the start, one second after the impact: errors fall with the step."""
     chain, events = scene
-    law = gs.contact.LinearComplementarity(
-        directions=(0.5 * np.pi, 1.5 * np.pi), max_contacts=1, max_impacts=1
-    )
     right = events.poses(chain.TOTAL, np.array([0.0, 2.5]))[1]
     off = []
     for dt in (1 / 120, 1 / 480):
