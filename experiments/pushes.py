@@ -18,7 +18,7 @@ TIP = 0.00475
 # Control step of recordings (s), the longest push (s), and where a push begins: the tip this far
 # (m) from touching.
 DT, LONGEST, NEAR = 0.005, 1.0, 0.002
-CORNERS, POINTS = 48, 16
+CORNERS, POINTS = 104, 16
 # Speed (m/s) at which tips of endpoints go.
 PLAYED = 0.1
 # Tip positions come from joint angles, with steps of 10 um: a local line over so many seconds.
@@ -64,6 +64,11 @@ class Pushes:
     def __getitem__(self, rows: np.ndarray) -> Pushes:
         fields = self.__dataclass_fields__
         return replace(self, **{k: getattr(self, k)[rows] for k in fields})
+
+    @property
+    def kind(self) -> np.ndarray:
+        """[n]: surface and shape."""
+        return np.array([f"{a} {b}" for a, b in zip(self.surface, self.shape, strict=True)])
 
     @property
     def whole(self) -> bool:
@@ -139,7 +144,7 @@ def gap(tip: np.ndarray, pose: np.ndarray, outline: np.ndarray) -> np.ndarray:
     c, s = np.cos(pose[..., 2]), np.sin(pose[..., 2])
     d = tip - pose[..., :2]
     x = np.stack([c * d[..., 0] + s * d[..., 1], -s * d[..., 0] + c * d[..., 1]], -1)
-    a, e = outline, np.roll(outline, -1, 0) - outline
+    a, e = outline, np.roll(outline, -1, -2) - outline
     t = np.clip(((x[..., None, :] - a) * e).sum(-1) / (e * e).sum(-1), 0, 1)
     away = np.linalg.norm(x[..., None, :] - a - t[..., None] * e, axis=-1).min(-1)
     return np.where(inside(x, outline), -away, away)
