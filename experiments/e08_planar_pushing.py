@@ -9,7 +9,8 @@ tips are registered first, for all models alike, on the pushes that are fitted.
 Judged is the pose at the end of each push (the tip stops, 1 s at most). Models: start, tuned
 (friction of sliding and breaking away, speed of the curve, the tip's friction, how far out the
 ground carries, by surface), four hybrids with a network end to end, a network outside the engine,
-and the ellipsoidal limit surface. The tip's force in the simulation, which no fit has seen, is compared with the measured one.
+and the ellipsoidal limit surface. The tip's force in the simulation, which no fit has seen, is
+compared with the measured one.
 
 `mcube_push_endpoints`: some thousand pushes fit, all others judge; a network for each object on
 each surface.

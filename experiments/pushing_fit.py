@@ -20,7 +20,7 @@ SURFACES = ("abs", "plywood")
 # What counts as a miss of one: 2 mm, and 0.04 rad, by which an edge of an object moves as far.
 MISS = np.array([2e-3, 2e-3, 0.04])
 # Steps of Adam: of friction numbers, of weights; pushes in a batch; price of squared weights.
-UNITS, WEIGHT_UNIT, BATCH, PRICE = (2e-3, 2e-3, 5e-4, 2e-3, 4e-3), 5e-3, 256, 1e-4
+UNITS, WEIGHT_UNIT, BATCH, PRICE = (0.02, 0.02, 2e-3, 0.02, 0.03), 5e-3, 256, 1e-4
 
 
 @dataclass(frozen=True)
