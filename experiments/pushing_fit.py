@@ -121,8 +121,8 @@ class Set(NamedTuple):
 
 
 def chosen(found: Candidate, shapes: dict[str, Shape], pushes: Pushes) -> Set:
-    """Pushes as a set; samples that count weigh the same."""
-    return Set(lanes(found, shapes, pushes), pushes.pose, pushes.counts)
+    """Pushes as a set."""
+    return Set(lanes(found, shapes, pushes), pushes.pose, pushes.weights)
 
 
 @lru_cache
