@@ -1,1 +1,20 @@
 """Control of a simulated machine: trajectory optimisation, policies, legged locomotion."""
+
+from graftsim.control.cost import Cost, LeastSquares, ScalarCost
+from graftsim.control.ilqr import ILQR, ilqr
+from graftsim.control.ilqr_result import Ending, Solution
+from graftsim.control.linear import Linear, difference, displace, linearise
+
+__all__ = [
+    "ILQR",
+    "Cost",
+    "Ending",
+    "LeastSquares",
+    "Linear",
+    "ScalarCost",
+    "Solution",
+    "difference",
+    "displace",
+    "ilqr",
+    "linearise",
+]
