@@ -4,6 +4,7 @@ from graftsim.control.cost import Cost, LeastSquares, ScalarCost
 from graftsim.control.ilqr import ILQR, ilqr
 from graftsim.control.ilqr_result import Ending, Solution
 from graftsim.control.linear import Linear, difference, displace, linearise
+from graftsim.control.mpc import Receding, mpc
 
 __all__ = [
     "ILQR",
@@ -11,10 +12,12 @@ __all__ = [
     "Ending",
     "LeastSquares",
     "Linear",
+    "Receding",
     "ScalarCost",
     "Solution",
     "difference",
     "displace",
     "ilqr",
     "linearise",
+    "mpc",
 ]
