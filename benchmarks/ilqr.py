@@ -1,10 +1,10 @@
-"""iLQR beside Crocoddyl's DDP on the same problems, and the linearisation of a long motion of an A1.
+"""iLQR beside Crocoddyl's DDP on the same problems, and the linearisation of a motion of an A1.
 
     python benchmarks/ilqr.py [--json FILE] [--only pendulum|arm|a1]
 
 A double pendulum (4 states) swings up and an arm of 12 joints (24 states) reaches a pose, in 100
-steps of 20 ms, from rest and zero commands: Crocoddyl runs Pinocchio's model of the same URDF in C++
-with the same integrator and cost. Milliseconds of CPU time of one thread, the least of many solves.
+steps of 20 ms, from rest and zero commands: Crocoddyl runs Pinocchio's model of the same URDF with
+the same integrator and cost. Milliseconds of CPU time of one thread, the least of many solves.
 Cold: from zero commands. Warm: from the solution, the start 0.05 rad off. Both make as many
 iterations as ILQR needed to converge there; costs at the end stand beside each other.
 """

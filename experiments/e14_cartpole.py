@@ -49,9 +49,7 @@ class ExplicitEuler(gs.Integrator):
     def advance(self, m, state, u, h, scope, contact=None):
         """One step."""
         found = acceleration(m, state, u, contact=contact, scope=scope)
-        return replace(
-            state, q=move(m.tree, state.q, state.qd, h), qd=state.qd + h * found.qdd
-        )
+        return replace(state, q=move(m.tree, state.q, state.qd, h), qd=state.qd + h * found.qdd)
 
 
 def cart_pole() -> gs.Simulator:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from control.machines import CART, DOUBLE, SLED, cart_pole, double_pendulum, effort, sled
+from controlled import CART, DOUBLE, SLED, cart_pole, double_pendulum, effort, sled
 from scipy.optimize import lsq_linear
 
 import graftsim as gs
@@ -31,7 +31,7 @@ def test_a_linear_problem_is_solved_by_least_squares():
     u = np.linalg.lstsq(M, -r, rcond=None)[0]
     simulator = sled()
     found = control.ilqr(simulator, simulator.initial_state(), SLED, T)
-    assert found.ending == control.Ending.CONVERGED
+    assert found.outcome == control.Outcome.CONVERGED
     np.testing.assert_allclose(found.controls[:, 0], u, atol=1e-6 * np.abs(u).max())
     assert found.cost == pytest.approx(0.5 * np.sum((M @ u + r) ** 2), rel=1e-9)
 
@@ -119,11 +119,11 @@ def test_endings_are_named():
     simulator = sled()
     state = simulator.initial_state()
     none = control.ilqr(simulator, state, SLED, T, time_limit=0.0)
-    assert none.ending == control.Ending.TIME_LIMIT and none.iterations == 0
+    assert none.outcome == control.Outcome.TIME_LIMIT and none.iterations == 0
     few = control.ilqr(simulator, state, SLED, T, solver=control.ILQR(iterations=0))
-    assert few.ending == control.Ending.ITERATION_LIMIT
+    assert few.outcome == control.Outcome.ITERATION_LIMIT
     far = control.ilqr(simulator, state, SLED, T, controls=np.full((T, 1), 1e200))
-    assert far.ending == control.Ending.NON_FINITE and far.ending.advice
+    assert far.outcome == control.Outcome.NON_FINITE and far.outcome.advice
 
 
 def many(x, u):

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import zoo
-from control.machines import double_pendulum
+from controlled import double_pendulum
 
 import graftsim as gs
+import zoo
 from graftsim import control
 from graftsim.control.linear import tangent_size
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from control.machines import SLED, sled
+from controlled import SLED, sled
 
 import graftsim as gs
 from graftsim import control
@@ -45,7 +45,7 @@ def test_a_plant_may_be_any_function_and_the_time_is_kept():
     simulator = sled()
     done = control.mpc(simulator, simulator.initial_state(), SLED, 15, 4, plant=plant, time_limit=0)
     assert calls == [0.0] * 4
-    assert set(done.endings) == {control.Ending.TIME_LIMIT}
+    assert set(done.outcomes) == {control.Outcome.TIME_LIMIT}
 
 
 def test_wrong_use_is_refused():

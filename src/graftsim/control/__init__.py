@@ -2,16 +2,16 @@
 
 from graftsim.control.cost import Cost, LeastSquares, ScalarCost
 from graftsim.control.ilqr import ILQR, ilqr
-from graftsim.control.ilqr_result import Ending, Solution
+from graftsim.control.ilqr_result import Outcome, Solution
 from graftsim.control.linear import Linear, difference, displace, linearise
 from graftsim.control.mpc import Receding, mpc
 
 __all__ = [
     "ILQR",
     "Cost",
-    "Ending",
     "LeastSquares",
     "Linear",
+    "Outcome",
     "Receding",
     "ScalarCost",
     "Solution",

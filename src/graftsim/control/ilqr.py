@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from graftsim.control.cost import Cost
 from graftsim.control.ilqr_backward import Improvement, Limits, riccati
+from graftsim.control.ilqr_curvature import with_curvature
 from graftsim.control.ilqr_forward import (
     Feedback,
     Forward,
@@ -22,8 +23,8 @@ from graftsim.control.ilqr_forward import (
     TerminalExpansion,
     split,
 )
-from graftsim.control.ilqr_programs import Form, Packed, program
-from graftsim.control.ilqr_result import Ending, Solution
+from graftsim.control.ilqr_programs import Form, program
+from graftsim.control.ilqr_result import Outcome, Solution
 from graftsim.control.ilqr_task import Task
 from graftsim.control.linear import linear_steps, tangent_size
 from graftsim.engine.simulator import Simulator
@@ -40,7 +41,9 @@ class ILQR:
     iterations: at most. tolerance: it has converged where the next iteration promises less than
     this share of the cost. lengths: step lengths, all tried at once. enough: share of the promised
     decrease that a step must bring. regularisation: mu at the start, `least` and `most` of it;
-    `factor` by which its own factor grows [Tassa 2012, II.F].
+    `factor` by which its own factor grows [Tassa 2012, II.F]. newton: once a step
+    lowers the cost by less than this share, iterations are Newton's, with the curvature of the
+    steps: dearer, further from a minimum often worse, and quadratic near one. 0: never.
     """
 
     iterations: int = 200
@@ -51,6 +54,7 @@ class ILQR:
     least: float = 1e-6
     most: float = 1e8
     factor: float = 1.6
+    newton: float = 0.0
 
 
 class Damping(NamedTuple):
@@ -81,7 +85,7 @@ def ilqr(
     limits: tuple[Any, Any] | None = None,
     reference: Any = (),
     warm: Solution | None = None,
-    solver: ILQR = ILQR(),  # noqa: B008 (frozen)
+    solver: ILQR = ILQR(),
     time_limit: float | None = None,
 ) -> Solution:
     """Commands [horizon, nu] that make the cost of the motion from `state` a local minimum.
@@ -108,6 +112,16 @@ class Iterate(NamedTuple):
     status: Float[Array, " s"]
 
 
+class Spec(NamedTuple):
+    """What the program of an iteration is made for."""
+
+    form: Form
+    cost: Cost
+    lengths: tuple[float, ...]
+    enough: float
+    second_order: bool
+
+
 class Status(NamedTuple):
     """Cost, what a full step promises, was a step taken, could all commands be improved."""
 
@@ -118,17 +132,17 @@ class Status(NamedTuple):
 
 
 def optimise(task: Task, solver: ILQR, began: float, time_limit: float | None) -> Solution:
-    """The loop: iterations until one of the endings."""
+    """The loop: iterations until one of the outcomes."""
     motion = _first(task.form, task.cost, task.numbers, task.start, task.law, task.reference)
     gains, costs, decrease = task.law.K, [float(motion.cost)], np.inf
-    damping, ending = Damping(solver.regularisation, 1.0), Ending.ITERATION_LIMIT
+    damping, outcome = Damping(solver.regularisation, 1.0), Outcome.ITERATION_LIMIT
     if not np.isfinite(costs[0]):
-        ending = Ending.NON_FINITE
-    spec = (task.form, task.cost, solver.lengths, solver.enough)
+        outcome = Outcome.NON_FINITE
+    spec = Spec(task.form, task.cost, solver.lengths, solver.enough, False)
     rest = (task.numbers, task.law.limits, task.reference)
-    while ending == Ending.ITERATION_LIMIT and len(costs) <= solver.iterations:
+    while outcome == Outcome.ITERATION_LIMIT and len(costs) <= solver.iterations:
         if time_limit is not None and time.perf_counter() - began > time_limit:
-            ending = Ending.TIME_LIMIT
+            outcome = Outcome.TIME_LIMIT
             break
         found = _iterate(spec, *rest, motion, damping.mu)
         status = Status(*np.asarray(found.status).tolist())
@@ -139,15 +153,21 @@ def optimise(task: Task, solver: ILQR, began: float, time_limit: float | None) -
         # Great damping promises little everywhere: that is no minimum.
         still = status.definite and decrease <= enough and damping.mu <= _LITTLE
         if still or (taken and costs[-1] - status.cost <= enough):
-            ending = Ending.CONVERGED
+            outcome = Outcome.CONVERGED
         elif not taken and damping.mu >= solver.most:
-            ending = Ending.STALLED
-        damping = damping.less(solver) if taken else damping.more(solver)
+            outcome = Outcome.STALLED
+        near = costs[-1] - status.cost <= solver.newton * abs(status.cost)
+        if spec.second_order and not taken:
+            # The curvature leads nowhere from here: a step without it, as if nothing had been.
+            spec = spec._replace(second_order=False)
+        else:
+            spec = spec._replace(second_order=taken and near and damping.mu <= _LITTLE)
+            damping = damping.less(solver) if taken else damping.more(solver)
         costs.append(status.cost)
     seconds = time.perf_counter() - began
     return Solution(
         motion.states, motion.controls, jnp.asarray(gains), costs[-1], tuple(costs),
-        float(decrease), damping.mu, ending, seconds,
+        float(decrease), damping.mu, outcome, seconds,
     )  # fmt: skip
 
 
@@ -162,7 +182,7 @@ def _first(
 
 @partial(jax.jit, static_argnums=0)
 def _iterate(
-    spec: tuple[Form, Cost, tuple[float, ...], float],
+    spec: Spec,
     numbers: Array,
     limits: Limits | None,
     reference: Any,
@@ -170,10 +190,10 @@ def _iterate(
     mu: Float[Array, ""],
 ) -> Iterate:
     """Linearise, improve the commands, try all step lengths, take the best that is good enough."""
-    form, cost, lengths, enough = spec
+    form, cost, lengths, enough, _ = spec
     dtype = motion.controls.dtype
     mu, every = jnp.asarray(mu, dtype), jnp.asarray(lengths, dtype)
-    better = improve(form, cost, numbers, limits, reference, motion, mu)
+    better = improve(spec, numbers, limits, reference, motion, mu)
     nominal = jax.tree.map(lambda x: x[:-1], motion.states)
     start = jax.tree.map(lambda x: x[0], motion.states)
     law = Feedback(nominal, motion.controls, better.k, better.K, limits)
@@ -191,8 +211,7 @@ def _iterate(
 
 
 def improve(
-    form: Form,
-    cost: Cost,
+    spec: Spec,
     numbers: Array,
     limits: Limits | None,
     reference: Any,
@@ -200,7 +219,7 @@ def improve(
     mu: Float[Array, ""],
 ) -> Improvement:
     """Feed-forward and feedback about a motion, to be traced inside a jitted function."""
-    states, controls, _ = motion
+    (form, cost), (states, controls, _) = spec[:2], motion
     first, last = split(reference)
     nominal = jax.tree.map(lambda x: x[:-1], states)
     end = jax.tree.map(lambda x: x[-1], states)
@@ -210,6 +229,9 @@ def improve(
     running = program(RunningExpansion(form, cost, n), numbers, *one, form=form)
     terminal = program(TerminalExpansion(form, cost, n), numbers, end, last, form=form)
     stages = jax.vmap(running, (None, 0, 0, 0))(numbers, nominal, controls, first)
+    ending = terminal(numbers, end, last)
+    if spec.second_order:
+        stages = with_curvature(form, numbers, nominal, controls, linear.A, stages, ending)
     room = None if limits is None else Limits(limits.low - controls, limits.high - controls)
-    args = (jnp.concatenate(linear, -1), stages, terminal(numbers, end, last), room, mu)
+    args = (jnp.concatenate(linear, -1), stages, ending, room, mu)
     return program(riccati, *args)(*args)

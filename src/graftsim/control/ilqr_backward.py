@@ -47,8 +47,8 @@ def riccati(
     """Feedback and feed-forward of all steps, from the last to the first.
 
     F = (A, B). Q = l + F' V' F; k and K come from Q with mu (I + B' B) more in uu and mu B' A in
-    ux: mu pulls states and commands to where they are [Tassa 2012, 11, with the term of commands as in
-    Levenberg and Marquardt]. The value function follows from Q itself [ibid., 11].
+    ux: mu pulls states and commands to where they are [Tassa 2012, 10; the term of
+    commands is Levenberg's]. The value function follows from Q itself [ibid., 11].
     """
     n = F.shape[1]
     slope = curvature = jnp.zeros((), F.dtype)

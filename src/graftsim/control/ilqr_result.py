@@ -12,12 +12,12 @@ from jaxtyping import Array, Float
 from graftsim.model.state import State
 
 
-class Ending(StrEnum):
+class Outcome(StrEnum):
     """How an optimisation of a motion ended: equal to its name as text, with `advice`."""
 
     advice: str
 
-    def __new__(cls, text: str, advice: str) -> Ending:
+    def __new__(cls, text: str, advice: str) -> Outcome:
         member = str.__new__(cls, text)
         member._value_ = text
         member.advice = advice
@@ -60,7 +60,7 @@ class Solution:
     costs: tuple[float, ...]
     decrease: float
     regularisation: float
-    ending: Ending
+    outcome: Outcome
     seconds: float
 
     @property

@@ -28,7 +28,7 @@ _INWARDS = 1e-6
 
 @dataclass(frozen=True)
 class Task:
-    """A simulator in two parts, the cost, where the motion starts, and the law that it starts with."""
+    """A simulator in two parts, the cost, where the motion starts, and the law it starts with."""
 
     form: Form
     numbers: Float[Array, " p"]
@@ -56,7 +56,9 @@ class Task:
                 "two functions, running and terminal, is expected."
             )
         if horizon < 1:
-            raise ControlError(f"A horizon of {horizon} steps has no command; at least 1 is needed.")
+            raise ControlError(
+                f"A horizon of {horizon} steps has no command; at least 1 is needed."
+            )
         nu, dtype = simulator.model.nu, simulator.dt.dtype
         if not nu:
             raise ControlError(f"Model '{simulator.model.name}' has no actuator to command.")
@@ -85,11 +87,9 @@ def _commands(given: Any, warm: Solution | None, horizon: int, nu: int, dtype: A
         given = warm.controls
     u = np.zeros((horizon, nu), dtype) if given is None else np.asarray(given, dtype)
     if u.shape != (horizon, nu):
-        what = "warm has commands" if warm is not None else "controls must have shape"
+        what = "controls" if warm is None else "The commands of warm"
         raise ControlError(
-            f"{what} {u.shape}; [horizon, nu] = {(horizon, nu)} is expected."
-            if warm is not None
-            else f"{what} [horizon, nu] = {(horizon, nu)}, got {u.shape}."
+            f"{what} must have shape [horizon, nu] = {(horizon, nu)}, got {u.shape}."
         )
     if not np.isfinite(u).all():
         t, i = np.argwhere(~np.isfinite(u))[0]
@@ -116,7 +116,8 @@ def _limits(actuator: Actuators, given: Any, nu: int, dtype: Any) -> Limits | No
         low, high = (np.array(np.broadcast_to(np.asarray(x, dtype), (nu,))) for x in (low, high))
     except ValueError:
         raise ControlError(
-            f"limits must be two numbers or two arrays [{nu}], got {np.shape(low)}, {np.shape(high)}."
+            f"limits must be two numbers or two arrays [{nu}], got shapes {np.shape(low)} and "
+            f"{np.shape(high)}."
         ) from None
     if not (low < high).all():
         i = int(np.argmin(low < high))
@@ -125,14 +126,16 @@ def _limits(actuator: Actuators, given: Any, nu: int, dtype: Any) -> Limits | No
 
 
 def command_limits(actuator: Actuators, nu: int) -> tuple[np.ndarray, np.ndarray]:
-    """Commands [nu] that make a difference: what actuators take, for torques what they can exert."""
+    """What commands [nu] make a difference: the range of each; for torques also what is exerted."""
+    n = len(actuator.drives)
     low, high = np.full(nu, -np.inf), np.full(nu, np.inf)
-    for i, drive in enumerate(actuator.drives):
-        low[i], high[i] = float(actuator.control_lower[i]), float(actuator.control_upper[i])
-        gain = float(actuator.gain[i])
-        if drive.name == "torque" and gain > 0:
-            low[i] = max(low[i], float(actuator.force_lower[i]) / gain)
-            high[i] = min(high[i], float(actuator.force_upper[i]) / gain)
+    low[:n], high[:n] = actuator.control_lower, actuator.control_upper
+    gain = np.asarray(actuator.gain)
+    torque = np.array([d.name == "torque" for d in actuator.drives]) & (gain > 0)
+    per_force = np.where(torque, gain, 1.0)
+    force_low, force_high = (np.asarray(x) for x in (actuator.force_lower, actuator.force_upper))
+    low[:n] = np.where(torque, np.maximum(low[:n], force_low / per_force), low[:n])
+    high[:n] = np.where(torque, np.minimum(high[:n], force_high / per_force), high[:n])
     # On its very limit an actuator's slope is one of two.
     inwards = np.where(np.isfinite(high - low), _INWARDS * (high - low), 0.0)
     return low + inwards, high - inwards
@@ -178,8 +181,9 @@ def _try_function(cost: Cost, name: str, f: Callable[..., Any], args: tuple[Any,
         found = jax.eval_shape(f, *args)
     except TypeError as error:
         raise ControlError(
-            f"The {name} cost cannot be called with {len(args)} arguments (state"
-            f"{', u' if name == 'running' else ''}{', its reference' if args[-1] is not args[0] and len(args) > 1 + (name == 'running') else ''}): {error}."
+            f"The {name} cost cannot be called with {len(args)} argument(s), a state"
+            f"{' and commands' if name == 'running' else ''}, then a row of the reference if there "
+            f"is one: {error}."
         ) from error
     if not hasattr(found, "shape"):
         raise ControlError(f"The {name} cost returns a {type(found).__name__}, not an array.")

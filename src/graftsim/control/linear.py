@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -64,9 +64,7 @@ class Columns:
     form: Form
     part: str
 
-    def __call__(
-        self, numbers: Array, state: State, u: Array, seed: Array
-    ) -> Float[Array, " n"]:
+    def __call__(self, numbers: Array, state: State, u: Array, seed: Array) -> Float[Array, " n"]:
         """Along one displacement, a seed."""
         simulator = self.form.unpack(numbers)
         tree = simulator.model.tree

@@ -1,4 +1,4 @@
-"""Model predictive control: at every step the best commands ahead, and the first of them is used."""
+"""Model predictive control: at every step the best commands ahead, of which the first is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from graftsim.control.cost import Cost
 from graftsim.control.ilqr import ILQR, ilqr
-from graftsim.control.ilqr_result import Ending, Solution
+from graftsim.control.ilqr_result import Outcome, Solution
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import ControlError
 from graftsim.model.state import State
@@ -26,13 +26,13 @@ Plant = Callable[[State, Array], State]
 class Receding:
     """A motion under model predictive control.
 
-    states: q, qd and act, leading axis steps + 1, as the plant had them. controls: what it was given. endings,
-    iterations, seconds: of the solve of each step. last: the plan of the last one.
+    states: q, qd and act, leading axis steps + 1, as the plant had them. controls: what it was
+    given. outcomes, iterations, seconds: of the solve of each step. last: the last plan.
     """
 
     states: State
     controls: Float[np.ndarray, "t m"]
-    endings: tuple[Ending, ...]
+    outcomes: tuple[Outcome, ...]
     iterations: tuple[int, ...]
     seconds: tuple[float, ...]
     last: Solution
@@ -52,7 +52,7 @@ def mpc(
     first: ILQR = ILQR(),  # noqa: B008 (frozen)
     time_limit: float | None = None,
 ) -> Receding:
-    """`steps` steps, each under the first command of the best `horizon` that the simulator foresees.
+    """`steps` steps, each under the first of the best `horizon` commands that are foreseen.
 
     Each solve starts from what is left of the last one, its feedback included, and makes a few
     iterations (`solver`; the first solve is `first`'s). plant: what is controlled, if it is
@@ -83,10 +83,10 @@ def mpc(
         u = np.asarray(plan.controls[0])
         states.append(advance(states[-1], jnp.asarray(u)))
         controls.append(u)
-        plans.append((plan.ending, plan.iterations, plan.seconds))
+        plans.append((plan.outcome, plan.iterations, plan.seconds))
     assert plan is not None
-    endings, iterations, seconds = zip(*plans, strict=True)
-    return Receding(_stack(states), np.stack(controls), endings, iterations, seconds, plan)
+    outcomes, iterations, seconds = zip(*plans, strict=True)
+    return Receding(_stack(states), np.stack(controls), outcomes, iterations, seconds, plan)
 
 
 def _plant(plant: Plant | Simulator) -> Plant:
