@@ -2,6 +2,7 @@
 
 from . import (
     contact as contact,
+    control as control,
     dynamics as dynamics,
     kernels as kernels,
     model as model,
@@ -27,6 +28,7 @@ from .engine import (
     Trajectory as Trajectory,
 )
 from .errors import (
+    ControlError as ControlError,
     FileError as FileError,
     GraftsimError as GraftsimError,
     GraftsimWarning as GraftsimWarning,
