@@ -57,7 +57,7 @@ def with_policy(plain: gs.Simulator, key: Any) -> gs.Simulator:
 def starts(plain: gs.Simulator, count: int, seed: int) -> Any:
     """States side by side: the pusher a little behind the box, a target 0.1 to 0.25 m ahead."""
     rng = np.random.default_rng(seed)
-    far, way = rng.uniform(0.1, 0.25, count), rng.uniform(-0.6, 0.6, count)
+    far, way = rng.uniform(0.1, 0.25, count), rng.uniform(-0.4, 0.4, count)
     q = np.zeros((count, 7))
     q[:, 2] = rng.uniform(-0.2, 0.2, count)
     q[:, 3] = -(HALF + RADIUS) - 0.015 - rng.uniform(0, 0.02, count)
@@ -67,13 +67,14 @@ def starts(plain: gs.Simulator, count: int, seed: int) -> Any:
 
 
 def step_costs(motion: gs.Trajectory) -> Any:
-    """Of each step [T]: the box's distance from its target, a little for the pusher's from the box
-    and for force. Squares in units of 0.1 m and of the largest force.
+    """Of each step [T]: the box's distance from its target, more so the later, a little for the
+    pusher's from the box and for force. Squares in units of 0.1 m and of the largest force.
     """
     q, u = motion.q[1:], motion.recorded["control.u"]
     away = jnp.sum((q[:, 5:7] - q[:, :2]) ** 2, 1) / 0.01
     apart = jnp.sum((q[:, :2] - q[:, 3:5]) ** 2, 1) / 0.01
-    return away + 0.1 * apart + 0.02 * jnp.sum((u / FORCE) ** 2, 1)
+    late = 2 * jnp.arange(1, STEPS + 1) / STEPS
+    return late * away + 0.1 * apart + 0.02 * jnp.sum((u / FORCE) ** 2, 1)
 
 
 def cost(motion: gs.Trajectory) -> Any:

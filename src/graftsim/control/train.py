@@ -49,7 +49,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class Training:
-    """Adam (Kingma & Ba 2015) on the mean cost, its gradient in units of the roll-outs' median norm.
+    """Adam (Kingma & Ba 2015) on the mean cost, with gradients in units of their median norm.
 
     rate: of Adam at the start, it falls to a hundredth along a cosine. clip: the gradient of each
     roll-out is cut at this many times the median norm, so that the few that pass by a jump or a
@@ -174,7 +174,7 @@ def with_weights(
 
 
 def _robust(one: Callable[..., Any], clip: float) -> Callable[..., Any]:
-    """What an `Iteration` holds, and the mean of gradients cut and scaled, of states side by side."""
+    """Of states side by side: what an `Iteration` holds, and the mean of scaled, cut gradients."""
 
     def evaluate(weights: Any, states: State) -> Any:
         # The gradient of each roll-out by itself, although they share the weights.
