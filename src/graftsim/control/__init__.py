@@ -21,3 +21,9 @@ __all__ = [
     "linearise",
     "mpc",
 ]
+from graftsim.control.clone import Cloned, Cloning, clone
+from graftsim.control.policy import Policy, policy_of
+from graftsim.control.train import Ending, Iteration, Trained, Training, train
+    "Cloned", "Cloning", "Ending", "Iteration", "Policy", "Trained", "Training", "clone",
+    "policy_of", "train",
+]  # fmt: skip
