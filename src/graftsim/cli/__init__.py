@@ -26,11 +26,12 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
   graftsim export FIT_FOLDER      a fit for other programs: MJCF, URDF, Isaac Lab, mjlab, a net
   graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped
   graftsim simulate ROBOT         run the simulator and write the motion as a log
+  graftsim view ROBOT             watch a robot in the browser: stop it, drag it, see forces
 
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
-COMMANDS = ("import", "fit", "check", "discover", "excite", "export", "inspect", "simulate")
+COMMANDS = ("import", "fit", "check", "discover", "excite", "export", "inspect", "simulate", "view")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -121,6 +122,14 @@ def _run(command: str, args: Sequence[str]) -> int:
         from graftsim.cli import export
 
         return export.run(exported)
+    if command == "view":
+        from graftsim.cli.options import parse
+        from graftsim.cli.view_options import ViewOptions
+
+        watched = parse(ViewOptions, command, args)
+        from graftsim.cli import view
+
+        return view.run(watched)
     from graftsim.cli.options import InspectOptions, SimulateOptions, parse
 
     if command == "inspect":

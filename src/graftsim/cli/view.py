@@ -1,0 +1,36 @@
+"""`graftsim view`."""
+
+from __future__ import annotations
+
+from graftsim.cli.robot import say
+from graftsim.cli.start import start
+from graftsim.cli.tables import terminal
+from graftsim.cli.view_options import ViewOptions
+from graftsim.compilation import cache_compilations
+from graftsim.viewer.libraries import require
+from graftsim.viewer.live.ports import check_port
+
+
+def run(options: ViewOptions) -> int:
+    """Serve the robot until Ctrl-C."""
+    require("The viewer", "viser")
+    check_port(options.host, options.port)
+    cache_compilations()
+    console, said = terminal(), terminal(stderr=True)
+    simulator, state = start(options, said)
+    say(simulator.model, said, held=simulator.contact is not None)
+    from graftsim.viewer.live.viewer import Viewer
+
+    viewer = Viewer(
+        simulator,
+        state,
+        plot=options.plot,
+        host=options.host,
+        port=options.port,
+        speed=options.speed,
+        playing=not options.paused,
+        commands=() if options.key is None else simulator.model.starts.key(options.key).u,
+    )
+    console.print(f"{viewer.url}: {simulator.model.name}. Ctrl-C ends it.", soft_wrap=True)
+    viewer.wait()
+    return 0

@@ -1,0 +1,260 @@
+"""The live viewer: a simulator in a browser window."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graftsim.engine import Simulator
+from graftsim.errors import ProblemError
+from graftsim.identify.results.result import Replay
+from graftsim.model.state import State
+from graftsim.viewer.libraries import require
+from graftsim.viewer.live.arrows import Arrows
+from graftsim.viewer.live.hand import Hand
+from graftsim.viewer.live.loop import FPS, Loop
+from graftsim.viewer.live.panel import Panel
+from graftsim.viewer.live.ports import PortError, check_port
+from graftsim.viewer.live.world import Policy, World, checked, watchable
+from graftsim.viewer.motion import motion, reach
+from graftsim.viewer.parts import floats, parts
+from graftsim.viewer.replay import replay_html
+from graftsim.viewer.scene import Figure, stage
+
+PANEL_EVERY = 6
+"""Frames between two looks at what the panel shows."""
+SOFTLY = 0.15
+"""Share of its way that a camera goes in a frame."""
+KEPT = 40.0
+"""Seconds on the wall that a replay goes back."""
+
+
+class Viewer:
+    """A simulator to watch and to touch, in a browser: `Viewer(simulator)` serves it at `url`.
+
+    Time passes beside the clock on the wall, simulated on kernels in a thread of its own; frames
+    that come late are dropped. Bodies are dragged with the mouse by a spring, joints and commands
+    have sliders, forces are arrows, and a named variable is plotted. Also a context manager.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        state: State | None = None,
+        *,
+        policy: Policy | None = None,
+        every: int = 1,
+        commands: Sequence[float] = (),
+        plot: str | None = None,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        speed: float = 1.0,
+        playing: bool = True,
+    ) -> None:
+        """Starts to serve, from `state` (by default where the file draws the robot).
+
+        policy: commands [nu] of (time in s, state), asked every `every` steps; without one the
+        sliders hold them, and begin at `commands` [nu] (zero). plot: a variable with one number a
+        row (`simulator.variables()`).
+        speed: simulated seconds a second. port: 0 takes any that is free.
+        Raises GraftsimError: viser is missing; PortError: host or port cannot be served at;
+        ModelError: a state that is not finite or another model's; ProblemError: the speed is not
+        positive, nothing can be plotted by that name.
+        """
+        require("The viewer", "viser")
+        if not speed > 0:
+            raise ProblemError(f"The speed must be positive, got {speed}.")
+        if plot is not None and plot not in (known := watchable(simulator)):
+            raise ProblemError(f"There is nothing to plot as '{plot}': {', '.join(known)}.")
+        world = World(
+            simulator, state, policy=policy, every=every, watch=() if plot is None else (plot,)
+        )
+        if len(commands):
+            world.held = world.commands(commands, "the given ones are")
+            world.reset()
+        self.follows = floats(simulator.model)
+        self._seen: deque[tuple[float, float, np.ndarray]] = deque(maxlen=int(KEPT * FPS))
+        self.hand = Hand(world)
+        self._frame, self._drawn = 0, ()
+        self._lock = threading.Lock()
+        self._server = _serve(host, port, simulator.model.name)
+        self.loop = Loop(world, self._show, speed)
+        self._build()
+        self.loop.start()
+        if playing:
+            self.play()
+
+    def _build(self) -> None:
+        model, server = self.loop.world.model, self._server
+        solid = parts(model)
+        still = motion(model, self.loop.world.instant().q[None])
+        radius = stage(server, model, solid, [still, motion(model, reach(model))], endless=True)
+        self.figure = Figure(server.scene, model, "simulated", solid)
+        self.figure.show(still, 0)
+        self.arrows = Arrows(server.scene, model, radius)
+        self._place = self._began = still.position[0].mean(0)
+        server.on_client_connect(self._enter)
+        for link, mesh in self.figure.meshes:
+            mesh.on_drag("left")(self._dragging(link))
+        server.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.panel = Panel(server.gui, self)
+
+    # -- from outside --------------------------------------------------------------------------
+
+    @property
+    def port(self) -> int:
+        """The port it is served at."""
+        return self._server.get_port()
+
+    @property
+    def url(self) -> str:
+        """Where a browser finds it."""
+        host = self._server.get_host()
+        return f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{self.port}"
+
+    @property
+    def state(self) -> State:
+        """The present state."""
+        return self.loop.ask(lambda: self.loop.world.state)
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return self.loop.ask(lambda: self.loop.world.time)
+
+    def play(self) -> None:
+        """Let time pass."""
+        self.loop.ask(lambda: self.loop.play(True))
+
+    def pause(self) -> None:
+        """Let time stand still."""
+        self.loop.ask(lambda: self.loop.play(False))
+
+    def step(self, steps: int = 1) -> None:
+        """Pause, and go some steps on; raises what went wrong in them."""
+
+        def go() -> None:
+            self.loop.play(False)
+            self.loop.world.advance(steps)
+
+        self.loop.ask(go)
+
+    def reset(self, state: State | None = None) -> None:
+        """Back to the start, or to a state that is the start from now on."""
+
+        def back() -> None:
+            world = self.loop.world
+            if state is not None:
+                world.start = checked(world.simulator, state)
+            world.reset()
+            self.hand.release()
+            self.loop.trouble = None
+            self._seen.clear()
+            self.panel.plot.clear()
+
+        self.loop.ask(back)
+
+    def replay(self, path: str | Path | None = None) -> str:
+        """A page of HTML that plays the motion of the last seconds; written to `path` if given.
+
+        Raises: see `graftsim.viewer.replay_html`.
+        """
+        seen = self.loop.ask(lambda: list(self._seen))
+        model = self.loop.world.model
+        if not seen:
+            instant = self.loop.ask(self.loop.world.instant)
+            seen = [(0.0, instant.time, instant.q)]
+        time_, q = np.array([t for _, t, _ in seen]), np.array([x for *_, x in seen])
+        return replay_html(model, [Replay("seen", time_, None, q)], path, max_frames=len(seen))
+
+    def wait(self) -> None:
+        """Serve until it is closed, or Ctrl-C closes it."""
+        try:
+            while not self.loop.ended:
+                time.sleep(0.1)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End simulation and server, and free the port; a second time does nothing."""
+        with self._lock:
+            if self.loop.ended:
+                return
+            self.loop.stop()
+            with contextlib.redirect_stdout(io.StringIO()):
+                self._server.stop()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- in the thread of the loop -------------------------------------------------------------
+
+    def _show(self, loop: Loop) -> None:
+        world, self._frame = loop.world, self._frame + 1
+        now = (world.state, world.pull, self.arrows.scale, self.arrows.shown)
+        fresh = len(self._drawn) != 4 or any(
+            a is not b for a, b in zip(now, self._drawn, strict=True)
+        )
+        instant = world.instant()
+        if fresh:
+            self._drawn = now
+            path = motion(world.model, instant.q[None])
+            with self._server.atomic():
+                self.figure.show(path, 0)
+                self.arrows.show(instant, self.hand.spring(path))
+            self._follow(path.position[0])
+            if not self._seen or instant.time > self._seen[-1][1]:
+                self._seen.append((time.monotonic(), instant.time, instant.q))
+        rare = self._frame % PANEL_EVERY == 0 or not world.compiled
+        self.panel.show(instant, often=not rare)
+
+    def _follow(self, position: np.ndarray) -> None:
+        """Cameras go with the robot, softly."""
+        if not self.follows:
+            return
+        moved = SOFTLY * (position.mean(0) - self._place)
+        if float(np.linalg.norm(moved)) > 1e-6:
+            self._place = self._place + moved
+            for client in self._server.get_clients().values():
+                client.camera.position = client.camera.position + moved
+
+    def _enter(self, client: Any) -> None:
+        """Who comes later finds the robot where it has gone."""
+        client.camera.position = client.camera.position + self._place - self._began
+
+    def _dragging(self, link: int) -> Any:
+        """What to do when a body is dragged; asynchronous, so that events come in their order."""
+
+        async def drag(event: Any) -> None:
+            start, end = np.array(event.start_position), np.array(event.end_position)
+            phase = event.phase
+            self.loop.post(lambda: self.hand.drag(link, phase, start, end))
+
+        return drag
+
+
+def _serve(host: str, port: int, name: str) -> Any:
+    """A viser server at this port and no other."""
+    import viser
+
+    check_port(host, port)
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host=host, port=port, label=name, verbose=False)
+        if port and server.get_port() != port:
+            # Someone took it in between, and viser went on to the next.
+            server.stop()
+            raise PortError(f"Port {port} of {host} was taken just now. Choose another, or 0.")
+    return server
