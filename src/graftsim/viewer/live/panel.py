@@ -46,6 +46,7 @@ class Panel:
         self.status = gui.add_markdown("")
         self._clock()
         self._scene()
+        self._plots()
         world = self._loop.world
         self.joints = Sliders(
             gui, "Joints", joint_ranges(world.model), self._put_joint,
@@ -56,7 +57,6 @@ class Panel:
             gui, "Commands", command_ranges(world.model) if free else {}, self._command,
             "command that is held",
         )  # fmt: skip
-        self._plots()
 
     def show(self, instant: Instant, *, often: bool) -> None:
         """Bring the panel up to date; `often`: what costs little, else all of it."""
@@ -122,9 +122,9 @@ class Panel:
                 "Variable", (NOTHING, *self._rows), initial_value=first,
                 hint="another one compiles the step again, which takes a moment",
             )  # fmt: skip
-            self.plot = Plot(gui, folder)
-            self._choose(first)
-            self.choice.on_update(_user(self.watch))
+        self.plot = Plot(gui, folder)
+        self._choose(first)
+        self.choice.on_update(_user(self.watch))
 
     def watch(self, name: str) -> None:
         """Plot another variable."""

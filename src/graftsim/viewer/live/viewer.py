@@ -87,7 +87,11 @@ class Viewer:
         self._lock = threading.Lock()
         self._server = _serve(host, port, simulator.model.name)
         self.loop = Loop(world, self._show, speed)
-        self._build()
+        try:
+            self._build()
+        except BaseException:
+            self._server.stop()
+            raise
         self.loop.start()
         if playing:
             self.play()
@@ -96,10 +100,12 @@ class Viewer:
         model, server = self.loop.world.model, self._server
         solid = parts(model)
         still = motion(model, self.loop.world.instant().q[None])
-        radius = stage(server, model, solid, [still, motion(model, reach(model))], endless=True)
+        self.radius = stage(
+            server, model, solid, [still, motion(model, reach(model))], endless=True
+        )
         self.figure = Figure(server.scene, model, "simulated", solid)
         self.figure.show(still, 0)
-        self.arrows = Arrows(server.scene, model, radius)
+        self.arrows = Arrows(server.scene, model, self.radius)
         self._place = self._began = still.position[0].mean(0)
         server.on_client_connect(self._enter)
         for link, mesh in self.figure.meshes:
