@@ -1,6 +1,12 @@
 """The public face, listed once: what `import graftsim` offers, and where it is found."""
 
-from . import contact as contact, dynamics as dynamics, kernels as kernels, model as model
+from . import (
+    contact as contact,
+    control as control,
+    dynamics as dynamics,
+    kernels as kernels,
+    model as model,
+)
 from .check import (
     CHECKS as CHECKS,
     Check as Check,
