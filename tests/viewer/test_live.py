@@ -76,7 +76,7 @@ def test_steps_are_those_of_a_rollout(ball):
 
 
 def test_spring_carries_the_weight():
-    """A held ball comes to rest where the spring's force is its weight, M g / k below the target."""
+    """A held ball comes to rest where the spring bears its weight, M g / k below the target."""
     builder = Builder("ball").link("ball", joint="free", mass=2.0, inertia=0.02)
     simulator = Simulator(builder.build(), 0.002)
     world = World(simulator)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from graftsim.taps import CATALOGUE
+from graftsim.viewer.live.camera import Chase
 from graftsim.viewer.live.hand import Hand
 from graftsim.viewer.live.loop import Loop
 from graftsim.viewer.live.plot import Plot
@@ -26,7 +27,7 @@ class Shown(Protocol):
 
     loop: Loop
     arrows: Any
-    follows: bool
+    chase: Chase
     hand: Hand
 
     def reset(self) -> None:
@@ -110,8 +111,8 @@ class Panel:
             length.on_update(_user(lambda x: setattr(viewer.arrows, "scale", x)))
             strength = gui.add_slider("Strength of the pull", 0.1, 5.0, 0.1, 1.0)
             strength.on_update(_user(lambda x: setattr(viewer.hand, "strength", x)))
-            follow = gui.add_checkbox("Camera follows", viewer.follows)
-            follow.on_update(_user(lambda yes: setattr(viewer, "follows", yes)))
+            follow = gui.add_checkbox("Camera follows", viewer.chase.on)
+            follow.on_update(_user(lambda yes: setattr(viewer.chase, "on", yes)))
 
     def _plots(self) -> None:
         gui, world = self._gui, self._loop.world

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import socket
+from typing import Any
 
 from graftsim.errors import GraftsimError
 
@@ -35,3 +38,17 @@ def check_port(host: str, port: int) -> None:
                 f"The viewer cannot be served at {host}:{port}: {error.strerror}. Choose another "
                 "port, --port 8081 or port=8081; 0 takes any that is free."
             ) from None
+
+
+def serve(host: str, port: int, name: str) -> Any:
+    """A viser server at this port and no other. Raises PortError."""
+    import viser
+
+    check_port(host, port)
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host=host, port=port, label=name, verbose=False)
+        if port and server.get_port() != port:
+            # Someone took it in between, and viser went on to the next.
+            server.stop()
+            raise PortError(f"Port {port} of {host} was taken just now. Choose another, or 0.")
+    return server

@@ -11,10 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from graftsim.dynamics import link_velocities, mass_matrix
+from graftsim.dynamics.mechanism import prepare
 from graftsim.engine import Simulator
 from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
@@ -23,9 +26,9 @@ from graftsim.taps import Augmentation, Grafts, Scope
 FREQUENCY = 1.5
 """Of the whole robot on the spring, Hz."""
 DAMPING = 1.0
-"""Share of critical damping, of the body alone."""
+"""Share of critical damping, where the point is easiest to move."""
 STABLE = 0.3
-"""Largest angle (rad) of the body's own oscillation in a step."""
+"""Largest angle (rad) of the point's own oscillation in a step."""
 
 
 class Pull(eqx.Module):
@@ -97,31 +100,49 @@ def no_pull(simulator: Simulator) -> Pull:
 
 
 def pull(
-    simulator: Simulator, body: int, point: np.ndarray, target: np.ndarray, strength: float = 1.0
+    simulator: Simulator,
+    q: Float[Array, " nq"],
+    body: int,
+    point: np.ndarray,
+    target: np.ndarray,
+    strength: float = 1.0,
 ) -> Pull:
     """A spring on a link of the fused model, held at a point in it (m), towards a target (m).
 
     As stiff as lets the whole robot swing at `FREQUENCY`, times `strength`, but not stiffer than
-    explicit steps of a light body stand. Damping is critical for the body alone.
+    explicit steps stand where the point is easiest to move. Damping is critical there.
     """
-    model = fuse(simulator.model)
-    mass, tree = np.asarray(model.link.mass, float), model.tree
-    own = max(float(mass[tree.ancestor[body]].sum()), 1e-9)
-    step = float(simulator.dt) / simulator.substeps
-    stiffness = strength * mass.sum() * (2 * np.pi * FREQUENCY) ** 2
-    stiffness = min(stiffness, own * (STABLE / step) ** 2)
-    damping = 2 * DAMPING * np.sqrt(stiffness * own)
     empty = no_pull(simulator)
     dtype = empty.chosen.dtype
     chosen = empty.chosen.copy()
     chosen[body] = 1.0
+    light = float(_least_mass(simulator.model, q, chosen, np.asarray(point, dtype)))
+    step = float(simulator.dt) / simulator.substeps
+    whole = float(np.asarray(simulator.model.link.mass).sum())
+    stiffness = strength * whole * (2 * np.pi * FREQUENCY) ** 2
+    stiffness = min(stiffness, light * (STABLE / step) ** 2)
     return Pull(
         chosen,
         np.asarray(point, dtype),
         np.asarray(target, dtype),
         np.asarray(stiffness, dtype),
-        np.asarray(damping, dtype),
+        np.asarray(2 * DAMPING * np.sqrt(stiffness * light), dtype),
     )
+
+
+@jax.jit
+def _least_mass(
+    model: Model, q: Float[Array, " nq"], chosen: Float[Array, " nl"], point: Float[Array, " 3"]
+) -> Float[Array, ""]:
+    """Mass (kg) of a point of a link in the direction in which it is least: 1 / max eig of
+    J H^-1 J^T (Khatib 1987, the operational space inertia). Contacts and loops only add to it.
+    """
+    m = prepare(fuse(model))
+    columns = jnp.eye(m.tree.nv, dtype=q.dtype)
+    v = jax.vmap(lambda qd: chosen @ link_velocities(m, q, qd))(columns)
+    J = v[:, 3:] + jnp.cross(v[:, :3], point)
+    mobility = J.T @ jnp.linalg.solve(mass_matrix(m, q), J)
+    return 1 / jnp.maximum(jnp.linalg.eigvalsh(mobility)[-1], 1e-12)
 
 
 def carriers(model: Model) -> tuple[int | None, ...]:

@@ -19,10 +19,11 @@ from graftsim.identify.results.result import Replay
 from graftsim.model.state import State
 from graftsim.viewer.libraries import require
 from graftsim.viewer.live.arrows import Arrows
+from graftsim.viewer.live.camera import Chase
 from graftsim.viewer.live.hand import Hand
 from graftsim.viewer.live.loop import FPS, Loop
 from graftsim.viewer.live.panel import Panel
-from graftsim.viewer.live.ports import PortError, check_port
+from graftsim.viewer.live.ports import serve
 from graftsim.viewer.live.world import Policy, World, checked, watchable
 from graftsim.viewer.motion import motion, reach
 from graftsim.viewer.parts import floats, parts
@@ -31,8 +32,6 @@ from graftsim.viewer.scene import Figure, stage
 
 PANEL_EVERY = 6
 """Frames between two looks at what the panel shows."""
-SOFTLY = 0.15
-"""Share of its way that a camera goes in a frame."""
 KEPT = 40.0
 """Seconds on the wall that a replay goes back."""
 
@@ -80,12 +79,11 @@ class Viewer:
         if len(commands):
             world.held = world.commands(commands, "the given ones are")
             world.reset()
-        self.follows = floats(simulator.model)
         self._seen: deque[tuple[float, float, np.ndarray]] = deque(maxlen=int(KEPT * FPS))
         self.hand = Hand(world)
         self._frame, self._drawn = 0, ()
         self._lock = threading.Lock()
-        self._server = _serve(host, port, simulator.model.name)
+        self._server = serve(host, port, simulator.model.name)
         self.loop = Loop(world, self._show, speed)
         try:
             self._build()
@@ -106,8 +104,7 @@ class Viewer:
         self.figure = Figure(server.scene, model, "simulated", solid)
         self.figure.show(still, 0)
         self.arrows = Arrows(server.scene, model, self.radius)
-        self._place = self._began = still.position[0].mean(0)
-        server.on_client_connect(self._enter)
+        self.chase = Chase(server, still.position[0], on=floats(model))
         for link, mesh in self.figure.meshes:
             mesh.on_drag("left")(self._dragging(link))
         server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -181,6 +178,17 @@ class Viewer:
         time_, q = np.array([t for _, t, _ in seen]), np.array([x for *_, x in seen])
         return replay_html(model, [Replay("seen", time_, None, q)], path, max_frames=len(seen))
 
+    def add_knob(self, name: str, lower: float, upper: float, setting: dict[str, float]) -> None:
+        """A slider of a number that a policy reads: `setting[name]`, where it begins."""
+        knob = self._server.gui.add_slider(
+            name, lower, upper, (upper - lower) / 100, setting[name], order=0.5
+        )
+
+        def turned(event: Any) -> None:
+            setting[name] = float(event.target.value)
+
+        knob.on_update(turned)
+
     def wait(self) -> None:
         """Serve until it is closed, or Ctrl-C closes it."""
         try:
@@ -221,25 +229,11 @@ class Viewer:
             with self._server.atomic():
                 self.figure.show(path, 0)
                 self.arrows.show(instant, self.hand.spring(path))
-            self._follow(path.position[0])
+            self.chase.follow(path.position[0])
             if not self._seen or instant.time > self._seen[-1][1]:
                 self._seen.append((time.monotonic(), instant.time, instant.q))
         rare = self._frame % PANEL_EVERY == 0 or not world.compiled
         self.panel.show(instant, often=not rare)
-
-    def _follow(self, position: np.ndarray) -> None:
-        """Cameras go with the robot, softly."""
-        if not self.follows:
-            return
-        moved = SOFTLY * (position.mean(0) - self._place)
-        if float(np.linalg.norm(moved)) > 1e-6:
-            self._place = self._place + moved
-            for client in self._server.get_clients().values():
-                client.camera.position = client.camera.position + moved
-
-    def _enter(self, client: Any) -> None:
-        """Who comes later finds the robot where it has gone."""
-        client.camera.position = client.camera.position + self._place - self._began
 
     def _dragging(self, link: int) -> Any:
         """What to do when a body is dragged; asynchronous, so that events come in their order."""
@@ -250,17 +244,3 @@ class Viewer:
             self.loop.post(lambda: self.hand.drag(link, phase, start, end))
 
         return drag
-
-
-def _serve(host: str, port: int, name: str) -> Any:
-    """A viser server at this port and no other."""
-    import viser
-
-    check_port(host, port)
-    with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host=host, port=port, label=name, verbose=False)
-        if port and server.get_port() != port:
-            # Someone took it in between, and viser went on to the next.
-            server.stop()
-            raise PortError(f"Port {port} of {host} was taken just now. Choose another, or 0.")
-    return server

@@ -114,7 +114,7 @@ class World:
         body = carriers(self.model)[link]
         if body is not None:
             at = self._in_carrier(link, point)
-            self.pull = pull(self.simulator, body, at, target, strength)
+            self.pull = pull(self.simulator, self.state.q, body, at, target, strength)
 
     def release(self) -> None:
         """Let go."""
