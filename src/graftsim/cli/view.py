@@ -9,6 +9,10 @@ from graftsim.cli.view_options import ViewOptions
 from graftsim.compilation import cache_compilations
 from graftsim.viewer.libraries import require
 from graftsim.viewer.live.ports import check_port
+from graftsim.viewer.looks import dressed
+
+MOST = 3
+"""Notes of a kind."""
 
 
 def run(options: ViewOptions) -> int:
@@ -19,12 +23,18 @@ def run(options: ViewOptions) -> int:
     console, said = terminal(), terminal(stderr=True)
     simulator, state = start(options, said)
     say(simulator.model, said, held=simulator.contact is not None)
+    drawn, left = dressed(simulator.model, options.robot, options.file.package_dir)
+    for sentence in left[:MOST]:
+        said.print(f"note: {sentence}", soft_wrap=True)
+    if len(left) > MOST:
+        said.print(f"note: and {len(left) - MOST} more that are not drawn", soft_wrap=True)
     from graftsim.viewer.live.viewer import Viewer
 
     viewer = Viewer(
         simulator,
         state,
         plot=options.plot,
+        drawn=drawn,
         host=options.host,
         port=options.port,
         speed=options.speed,

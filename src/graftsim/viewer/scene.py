@@ -11,7 +11,7 @@ from graftsim.identify.results.result import Replay
 from graftsim.io.robot.poses import matrix
 from graftsim.model.model import Model
 from graftsim.viewer.motion import Motion, bounds, frames, motion
-from graftsim.viewer.parts import Part, floats, parts, planes, towards
+from graftsim.viewer.parts import Part, floats, planes, towards
 
 GHOST = (120, 126, 135)
 GHOST_OPACITY = 0.38
@@ -20,11 +20,12 @@ HOLD = 0.6
 """Pause in s on the last frame, before the player starts again."""
 
 
-def record(server: Any, model: Model, replay: Replay, *, fps: float, limit: int) -> str:
+def record(
+    server: Any, model: Model, solid: list[Part], replay: Replay, *, fps: float, limit: int
+) -> str:
     """Draw one replay on a viser server; returns the page that viser makes of it."""
     scene = server.scene
     scene.reset()
-    solid = parts(model)
     time = np.asarray(replay.time, float)
     count = min(len(time), len(replay.simulated))
     shown = frames(time[:count], fps, limit)
@@ -84,6 +85,8 @@ class Figure:
 
 
 def _add(scene: Any, name: str, part: Part, *, ghost: bool) -> Any:
+    if part.looks is not None and not ghost:
+        return scene.add_mesh_trimesh(name, part.looks, position=part.position, wxyz=part.rotation)
     return scene.add_mesh_simple(
         name,
         part.mesh.vertices.astype(np.float32),
@@ -138,7 +141,8 @@ def stage(
     camera.up = above
     camera.fov = FIELD_OF_VIEW
     camera.look_at = centre
-    camera.position = centre + direction * radius / np.sin(FIELD_OF_VIEW / 2) * 0.85
+    far = 1.15 if endless else 0.85
+    camera.position = centre + direction * radius / np.sin(FIELD_OF_VIEW / 2) * far
     camera.near, camera.far = radius / 100, radius * 200
     return radius
 

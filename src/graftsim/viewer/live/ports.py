@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import socket
 from typing import Any
 
@@ -45,6 +46,7 @@ def serve(host: str, port: int, name: str) -> Any:
     import viser
 
     check_port(host, port)
+    logging.getLogger("websockets.server").addFilter(_worth_saying)
     with contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=host, port=port, label=name, verbose=False)
         if port and server.get_port() != port:
@@ -52,3 +54,8 @@ def serve(host: str, port: int, name: str) -> Any:
             server.stop()
             raise PortError(f"Port {port} of {host} was taken just now. Choose another, or 0.")
     return server
+
+
+def _worth_saying(record: logging.LogRecord) -> bool:
+    """Browsers open connections ahead and close them unused, which is no failure."""
+    return "opening handshake failed" not in record.getMessage()

@@ -26,7 +26,7 @@ from graftsim.viewer.live.panel import Panel
 from graftsim.viewer.live.ports import serve
 from graftsim.viewer.live.world import Policy, World, checked, watchable
 from graftsim.viewer.motion import motion, reach
-from graftsim.viewer.parts import floats, parts
+from graftsim.viewer.parts import Part, floats, parts
 from graftsim.viewer.replay import replay_html
 from graftsim.viewer.scene import Figure, stage
 
@@ -52,6 +52,7 @@ class Viewer:
         policy: Policy | None = None,
         every: int = 1,
         commands: Sequence[float] = (),
+        drawn: list[Part] | None = None,
         plot: str | None = None,
         host: str = "127.0.0.1",
         port: int = 8080,
@@ -63,6 +64,7 @@ class Viewer:
         policy: commands [nu] of (time in s, state), asked every `every` steps; without one the
         sliders hold them, and begin at `commands` [nu] (zero). plot: a variable with one number a
         row (`simulator.variables()`).
+        drawn: what is drawn of the model (`graftsim.viewer.dressed`), by default its shapes.
         speed: simulated seconds a second. port: 0 takes any that is free.
         Raises GraftsimError: viser is missing; PortError: host or port cannot be served at;
         ModelError: a state that is not finite or another model's; ProblemError: the speed is not
@@ -81,6 +83,7 @@ class Viewer:
             world.reset()
         self._seen: deque[tuple[float, float, np.ndarray]] = deque(maxlen=int(KEPT * FPS))
         self.hand = Hand(world)
+        self._solid = parts(simulator.model) if drawn is None else drawn
         self._frame, self._drawn = 0, ()
         self._lock = threading.Lock()
         self._server = serve(host, port, simulator.model.name)
@@ -96,7 +99,7 @@ class Viewer:
 
     def _build(self) -> None:
         model, server = self.loop.world.model, self._server
-        solid = parts(model)
+        solid = self._solid
         still = motion(model, self.loop.world.instant().q[None])
         self.radius = stage(
             server, model, solid, [still, motion(model, reach(model))], endless=True
@@ -176,7 +179,8 @@ class Viewer:
             instant = self.loop.ask(self.loop.world.instant)
             seen = [(0.0, instant.time, instant.q)]
         time_, q = np.array([t for _, t, _ in seen]), np.array([x for *_, x in seen])
-        return replay_html(model, [Replay("seen", time_, None, q)], path, max_frames=len(seen))
+        replay, count = Replay("seen", time_, None, q), len(seen)
+        return replay_html(model, [replay], path, max_frames=count, drawn=self._solid)
 
     def add_knob(self, name: str, lower: float, upper: float, setting: dict[str, float]) -> None:
         """A slider of a number that a policy reads: `setting[name]`, where it begins."""
