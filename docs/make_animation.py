@@ -22,8 +22,8 @@ from graftsim.viewer.motion import quaternions
 
 OUT = "docs/images/laikago.webp"
 WIDTH, HEIGHT, SHOWN, FPS, BEGIN, SECONDS = 960, 540, (640, 360), 20, 1.0, 4.0
-# The pull, s: from, to; and how far the pointer is to the side and up, m.
-PULL, ASIDE = (2.2, 2.9), np.array([0.0, 0.75, 0.15])
+# The pull, s: from, to; and how the pointer moves meanwhile, m/s: along with the robot, and aside.
+PULL, POINTER = (2.0, 2.8), np.array([0.25, 0.4, 0.0])
 EYE, FIELD = np.array([1.35, -1.75, 0.55]), np.deg2rad(32.0)
 
 
@@ -59,24 +59,25 @@ def main(browser: str) -> None:
 
 def film(viewer: Viewer, dt: float) -> list[np.ndarray]:
     """Pictures [h, w, 3] of each frame, the camera beside the trunk."""
-    end = time.monotonic() + 180
+    late = time.monotonic() + 180
     while not viewer._server.get_clients():
-        if time.monotonic() > end:
+        if time.monotonic() > late:
             raise SystemExit("The browser did not open the page within three minutes.")
         time.sleep(0.2)
     client = next(iter(viewer._server.get_clients().values()))
     # The page fades in.
     time.sleep(8.0)
-    images, frames = [], round(SECONDS * FPS)
+    images, frames, held = [], round(SECONDS * FPS), None
     for k in range(frames):
         now = BEGIN + k / FPS
         trunk = np.asarray(viewer.state.q[:3])
-        side = trunk + np.array([0.0, 0.15, 0.0])
         if PULL[0] <= now < PULL[1]:
-            phase = "start" if now - 1 / FPS < PULL[0] else "update"
-            viewer.loop.ask(lambda p=phase, s=side: viewer.hand.drag(0, p, s, s + ASIDE))
-        elif now - 1 / FPS < PULL[1] <= now:
-            viewer.loop.ask(lambda s=side: viewer.hand.drag(0, "end", s, s))
+            phase = "start" if held is None else "update"
+            held = trunk + np.array([0.0, 0.15, 0.0]) if held is None else held
+            end = held + (now - PULL[0]) * POINTER
+            viewer.loop.ask(lambda p=phase, a=held, b=end: viewer.hand.drag(0, p, a, b))
+        elif held is not None:
+            viewer.loop.ask(viewer.hand.release)
         viewer.step(round(1 / FPS / dt))
         time.sleep(0.15)
         place = np.array([trunk[0], 0.0, 0.0])

@@ -13,7 +13,7 @@ import zoo
 from graftsim import Builder, Simulator
 from graftsim.contact import SpringDamper
 from graftsim.errors import GraftsimError, ModelError, ProblemError
-from graftsim.viewer.live.arrows import LENGTH
+from graftsim.viewer.arrows import LENGTH
 from graftsim.viewer.live.pace import LONGEST, Pace
 from graftsim.viewer.live.ports import PortError, check_port
 from graftsim.viewer.live.pull import carriers

@@ -9,6 +9,7 @@ from graftsim.cli.demo_options import DemoOptions
 from graftsim.cli.tables import terminal
 from graftsim.compilation import cache_compilations
 from graftsim.identify.results.result import Replay
+from graftsim.viewer.arrows import contact_forces
 from graftsim.viewer.demos import DEMOS, Scene
 from graftsim.viewer.files import check_file
 from graftsim.viewer.libraries import require
@@ -32,8 +33,9 @@ def run(options: DemoOptions) -> int:
     said.print(f"{demo.name}: {demo.about}. Compiling, the first time a minute.", soft_wrap=True)
     scene = demo.scene()
     if options.out is not None:
-        replay = recorded(scene, options.seconds)
-        replay_html(scene.simulator.model, [replay], options.out, title=f"graftsim: {demo.name}")
+        replay, forces = recorded(scene, options.seconds)
+        title = f"graftsim: {demo.name}"
+        replay_html(scene.simulator.model, [replay], options.out, title=title, forces=[forces])
         console.print(f"{options.out}: 3-D replay of {options.seconds:g} s", soft_wrap=True)
         return 0
     viewer = Viewer(
@@ -53,8 +55,8 @@ def run(options: DemoOptions) -> int:
     return 0
 
 
-def recorded(scene: Scene, seconds: float) -> Replay:
-    """A scene's motion, frame by frame; raises what `World.advance` does."""
+def recorded(scene: Scene, seconds: float) -> tuple[Replay, list[np.ndarray]]:
+    """A scene's motion and forces of contact, frame by frame; raises what `World.advance` does."""
     world = World(scene.simulator, scene.state, policy=scene.policy, every=scene.every)
     steps = setup.steps_of(seconds, world.dt)
     stride = max(round(1 / (FPS * world.dt)), 1)
@@ -62,4 +64,5 @@ def recorded(scene: Scene, seconds: float) -> Replay:
     for done in range(0, steps, stride):
         world.advance(min(stride, steps - done))
         found.append(world.instant())
-    return Replay("demo", np.array([x.time for x in found]), None, np.stack([x.q for x in found]))
+    replay = Replay("demo", np.array([x.time for x in found]), None, np.stack([x.q for x in found]))
+    return replay, [contact_forces(x.recorded) for x in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from graftsim.identify.results.result import Replay
 from graftsim.io.robot.poses import matrix
 from graftsim.model.model import Model
+from graftsim.viewer.arrows import Arrows
 from graftsim.viewer.motion import Motion, bounds, frames, motion
 from graftsim.viewer.parts import Part, floats, planes, towards
 
@@ -21,9 +23,19 @@ HOLD = 0.6
 
 
 def record(
-    server: Any, model: Model, solid: list[Part], replay: Replay, *, fps: float, limit: int
+    server: Any,
+    model: Model,
+    solid: list[Part],
+    replay: Replay,
+    *,
+    fps: float,
+    limit: int,
+    forces: Sequence[np.ndarray] | None = None,
 ) -> str:
-    """Draw one replay on a viser server; returns the page that viser makes of it."""
+    """Draw one replay on a viser server; returns the page that viser makes of it.
+
+    forces: of each sample its places and forces [n, 2, 3] (m, N).
+    """
     scene = server.scene
     scene.reset()
     time = np.asarray(replay.time, float)
@@ -35,7 +47,8 @@ def record(
         measured = motion(model, np.asarray(replay.measured, float)[shown])
     measured = measured if measured is not None and measured.known.any() else None
     every = [simulated] + ([measured] if measured is not None else [])
-    stage(server, model, solid, every)
+    radius = stage(server, model, solid, every)
+    arrows = None if forces is None else Arrows(scene, model, radius)
     tracks = [(Figure(scene, model, "simulated", solid), simulated)]
     if measured is not None:
         tracks.append((Figure(scene, model, "measured", solid, ghost=True), measured))
@@ -47,6 +60,8 @@ def record(
         recording.insert_sleep(float(max(pause, 0.0)))
         for figure, path in tracks:
             figure.show(path, i)
+        if arrows is not None and forces is not None:
+            arrows.show(forces[shown[i]])
     if len(step):
         recording.insert_sleep(HOLD)
     return recording.as_html()

@@ -17,8 +17,8 @@ from graftsim.engine import Simulator
 from graftsim.errors import ProblemError
 from graftsim.identify.results.result import Replay
 from graftsim.model.state import State
+from graftsim.viewer.arrows import Arrows, contact_forces
 from graftsim.viewer.libraries import require
-from graftsim.viewer.live.arrows import Arrows
 from graftsim.viewer.live.camera import Chase
 from graftsim.viewer.live.hand import Hand
 from graftsim.viewer.live.loop import FPS, Loop
@@ -81,7 +81,7 @@ class Viewer:
         if len(commands):
             world.held = world.commands(commands, "the given ones are")
             world.reset()
-        self._seen: deque[tuple[float, float, np.ndarray]] = deque(maxlen=int(KEPT * FPS))
+        self._seen: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=int(KEPT * FPS))
         self.hand = Hand(world)
         self._solid = parts(simulator.model) if drawn is None else drawn
         self._frame, self._drawn = 0, ()
@@ -174,13 +174,19 @@ class Viewer:
         Raises: see `graftsim.viewer.replay_html`.
         """
         seen = self.loop.ask(lambda: list(self._seen))
-        model = self.loop.world.model
         if not seen:
             instant = self.loop.ask(self.loop.world.instant)
-            seen = [(0.0, instant.time, instant.q)]
-        time_, q = np.array([t for _, t, _ in seen]), np.array([x for *_, x in seen])
-        replay, count = Replay("seen", time_, None, q), len(seen)
-        return replay_html(model, [replay], path, max_frames=count, drawn=self._solid)
+            seen = [(instant.time, instant.q, contact_forces(instant.recorded))]
+        time_, q, forces = zip(*seen, strict=True)
+        replay = Replay("seen", np.array(time_), None, np.stack(q))
+        return replay_html(
+            self.loop.world.model,
+            [replay],
+            path,
+            max_frames=len(seen),
+            drawn=self._solid,
+            forces=[forces],
+        )
 
     def add_knob(self, name: str, lower: float, upper: float, setting: dict[str, float]) -> None:
         """A slider of a number that a policy reads: `setting[name]`, where it begins."""
@@ -229,13 +235,13 @@ class Viewer:
         instant = world.instant()
         if fresh:
             self._drawn = now
-            path = motion(world.model, instant.q[None])
+            path, forces = motion(world.model, instant.q[None]), contact_forces(instant.recorded)
             with self._server.atomic():
                 self.figure.show(path, 0)
-                self.arrows.show(instant, self.hand.spring(path))
+                self.arrows.show(forces, self.hand.spring(path))
             self.chase.follow(path.position[0])
-            if not self._seen or instant.time > self._seen[-1][1]:
-                self._seen.append((time.monotonic(), instant.time, instant.q))
+            if not self._seen or instant.time > self._seen[-1][0]:
+                self._seen.append((instant.time, instant.q, forces))
         rare = self._frame % PANEL_EVERY == 0 or not world.compiled
         self.panel.show(instant, often=not rare)
 

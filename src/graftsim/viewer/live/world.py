@@ -14,12 +14,11 @@ from graftsim.errors import GraftsimError, ModelError
 from graftsim.model.catalogue import labels
 from graftsim.model.state import State
 from graftsim.taps import CATALOGUE
+from graftsim.viewer.arrows import SHOWN
 from graftsim.viewer.live.pull import Pull, carriers, no_pull, pull, pulled
 
 Policy = Callable[[float, State], Any]
 """Commands [nu] of a time (s) and the state then."""
-
-SHOWN = ("contact.position", "contact.normal", "contact.force_n", "contact.force_t")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -9,8 +10,9 @@ import numpy as np
 
 from graftsim.model.model import Model
 from graftsim.spatial.rotation import align_z
-from graftsim.viewer.live.world import Instant
 
+SHOWN = ("contact.position", "contact.normal", "contact.force_n", "contact.force_t")
+"""Variables of a step that forces of contact are drawn from."""
 _frames = jax.jit(align_z)
 CONTACT = (214, 84, 52)
 PULL = (60, 140, 75)
@@ -20,22 +22,19 @@ LENGTH = 0.5
 """Of the scene's radius: the arrow of a force as large as the weight."""
 
 
-def contact_arrows(instant: Instant, metres: float, least: float) -> np.ndarray:
-    """Start and end [n, 2, 3] (m) of the forces on the second shapes; `metres` a newton.
+def contact_forces(recorded: Mapping[str, Any]) -> np.ndarray:
+    """Places (m) and forces (N) on the second shapes, [n, 2, 3], of the variables of a step.
 
-    Those below `least` (N) are left out; of a step without contact there are none.
+    Without variables of contact there are none.
     """
-    found = instant.recorded
-    if "contact.force_n" not in found:
+    if "contact.force_n" not in recorded:
         return np.zeros((0, 2, 3))
-    normal = np.asarray(found["contact.normal"], float)
+    normal = np.asarray(recorded["contact.normal"], float)
     # Columns as `contact.detect` has them: the normal is the third, tangents the first two.
     R = np.asarray(_frames(normal), float)
-    force = found["contact.force_n"][:, None] * normal
-    force = force + np.einsum("nij,nj->ni", R[:, :, :2], found["contact.force_t"])
-    drawn = np.linalg.norm(force, axis=1) > least
-    start = np.asarray(found["contact.position"], float)[drawn]
-    return np.stack([start, start + metres * force[drawn]], 1)
+    force = np.asarray(recorded["contact.force_n"], float)[:, None] * normal
+    force = force + np.einsum("nij,nj->ni", R[:, :, :2], recorded["contact.force_t"])
+    return np.stack([np.asarray(recorded["contact.position"], float), force], 1)
 
 
 def weight(model: Model) -> float:
@@ -57,10 +56,14 @@ class Arrows:
         self.contact = scene.add_arrows("/forces/contact", none, CONTACT, **size)
         self.pull = scene.add_arrows("/forces/pull", none, PULL, **size)
 
-    def show(self, instant: Instant, held: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Forces of an instant; `held`: where a body is held, and where the spring leads (m)."""
-        contact = contact_arrows(instant, self.scale * self._newton, self._least)
-        _put(self.contact, contact if self.shown else contact[:0])
+    def show(self, forces: np.ndarray, held: tuple[np.ndarray, np.ndarray] | None = None) -> None:
+        """Places and forces [n, 2, 3] (m, N); `held`: where a body is held, and where the spring
+        leads (m). Forces next to nothing are left out.
+        """
+        drawn = forces[np.linalg.norm(forces[:, 1], axis=1) > self._least]
+        start, metres = drawn[:, 0], self.scale * self._newton
+        points = np.stack([start, start + metres * drawn[:, 1]], 1)
+        _put(self.contact, points if self.shown else points[:0])
         _put(self.pull, np.zeros((0, 2, 3)) if held is None else np.array([held]))
 
 
