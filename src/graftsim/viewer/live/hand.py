@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import numpy as np
 
 from graftsim.io.robot.poses import matrix
+from graftsim.viewer.live.loop import Loop
 from graftsim.viewer.live.world import World
 from graftsim.viewer.motion import Motion, motion
 
@@ -35,6 +37,18 @@ class Hand:
             point = self._held[1]
         self._held = link, point, np.asarray(end, float)
         self._world.hold(link, point, self._held[2], self.strength)
+
+    def gesture(self, loop: Loop, link: int) -> Callable[[Any], Coroutine[Any, Any, None]]:
+        """What to do when a link is dragged in the browser; asynchronous, so that events keep
+        their order.
+        """
+
+        async def drag(event: Any) -> None:
+            start, end = np.array(event.start_position), np.array(event.end_position)
+            phase = event.phase
+            loop.post(lambda: self.drag(link, phase, start, end))
+
+        return drag
 
     def release(self) -> None:
         """Let go."""

@@ -21,13 +21,15 @@ ANSWER = 600.0
 class Loop:
     """Runs a world beside the wall's clock, and hands it to `show` at most `FPS` times a second.
 
-    A frame that is late is dropped, never queued. `trouble`: the error that made it pause.
+    A frame that is late is dropped, never queued. `trouble`: the error that made it pause;
+    `failure`: the one that ended it, of showing.
     """
 
     def __init__(self, world: World, show: Callable[[Loop], None], speed: float) -> None:
         self.world, self.pace = world, Pace(world.dt, speed)
         self.playing = False
         self.trouble: Exception | None = None
+        self.failure: Exception | None = None
         self._show = show
         self._orders: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         self._ended = threading.Event()
@@ -43,8 +45,7 @@ class Loop:
         self._orders.put((lambda: None, Future()))
         if threading.current_thread() is not self._thread:
             self._thread.join(5.0)
-        while not self._orders.empty():
-            self._orders.get()[1].cancel()
+        self._refuse()
 
     @property
     def ended(self) -> bool:
@@ -94,7 +95,16 @@ class Loop:
             if self.playing and (steps := self.pace.due(time.monotonic())):
                 self.advance(steps)
             shown = time.monotonic()
-            self._show(self)
+            try:
+                self._show(self)
+            except Exception as error:
+                self.failure = error
+                self._ended.set()
+                self._refuse()
+
+    def _refuse(self) -> None:
+        while not self._orders.empty():
+            self._orders.get()[1].cancel()
 
     def _obey(self, seconds: float) -> None:
         """Take orders for a while."""

@@ -23,6 +23,7 @@ from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.taps import Augmentation, Grafts, Scope
 
+Numbers = Array | np.ndarray
 FREQUENCY = 1.5
 """Of the whole robot on the spring, Hz."""
 DAMPING = 1.0
@@ -38,11 +39,11 @@ class Pull(eqx.Module):
     point: where it is held, in the link (m); target: where the spring leads, in the world (m).
     """
 
-    chosen: Float[Array, " nl"]
-    point: Float[Array, " 3"]
-    target: Float[Array, " 3"]
-    stiffness: Float[Array, ""]
-    damping: Float[Array, ""]
+    chosen: Float[Numbers, " nl"]
+    point: Float[Numbers, " 3"]
+    target: Float[Numbers, " 3"]
+    stiffness: Float[Numbers, ""]
+    damping: Float[Numbers, ""]
 
     def force(self, scope: Scope) -> Float[Array, "nl 6"]:
         """Spatial forces on the links at their origins, in them (N m, N)."""
@@ -53,7 +54,7 @@ class Pull(eqx.Module):
         speed = v[3:] + jnp.cross(v[:3], self.point)
         f = self.stiffness * stretch - self.damping * speed
         wrench = jnp.concatenate([jnp.cross(self.point, f), f])
-        return self.chosen[:, None] * wrench
+        return jnp.asarray(self.chosen)[:, None] * wrench
 
 
 class Pulled(eqx.Module):
@@ -132,7 +133,7 @@ def pull(
 
 @jax.jit
 def _least_mass(
-    model: Model, q: Float[Array, " nq"], chosen: Float[Array, " nl"], point: Float[Array, " 3"]
+    model: Model, q: Float[Array, " nq"], chosen: Float[Numbers, " nl"], point: Float[Numbers, " 3"]
 ) -> Float[Array, ""]:
     """Mass (kg) of a point of a link in the direction in which it is least: 1 / max eig of
     J H^-1 J^T (Khatib 1987, the operational space inertia). Contacts and loops only add to it.

@@ -85,7 +85,7 @@ class Viewer:
         self.hand = Hand(world)
         self._solid = parts(simulator.model) if drawn is None else drawn
         self._frame, self._drawn = 0, ()
-        self._lock = threading.Lock()
+        self._lock, self._closed = threading.Lock(), False
         self._server = serve(host, port, simulator.model.name)
         self.loop = Loop(world, self._show, speed)
         try:
@@ -109,7 +109,7 @@ class Viewer:
         self.arrows = Arrows(server.scene, model, self.radius)
         self.chase = Chase(server, still.position[0], on=floats(model))
         for link, mesh in self.figure.meshes:
-            mesh.on_drag("left")(self._dragging(link))
+            mesh.on_drag("left")(self.hand.gesture(self.loop, link))
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         self.panel = Panel(server.gui, self)
 
@@ -208,12 +208,15 @@ class Viewer:
             pass
         finally:
             self.close()
+        if self.loop.failure is not None:
+            raise self.loop.failure
 
     def close(self) -> None:
         """End simulation and server, and free the port; a second time does nothing."""
         with self._lock:
-            if self.loop.ended:
+            if self._closed:
                 return
+            self._closed = True
             self.loop.stop()
             with contextlib.redirect_stdout(io.StringIO()):
                 self._server.stop()
@@ -244,13 +247,3 @@ class Viewer:
                 self._seen.append((instant.time, instant.q, forces))
         rare = self._frame % PANEL_EVERY == 0 or not world.compiled
         self.panel.show(instant, often=not rare)
-
-    def _dragging(self, link: int) -> Any:
-        """What to do when a body is dragged; asynchronous, so that events come in their order."""
-
-        async def drag(event: Any) -> None:
-            start, end = np.array(event.start_position), np.array(event.end_position)
-            phase = event.phase
-            self.loop.post(lambda: self.hand.drag(link, phase, start, end))
-
-        return drag

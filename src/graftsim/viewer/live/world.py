@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from graftsim.engine import Simulator
@@ -103,7 +104,7 @@ class World:
         link = next(i for i, rows in enumerate(tree.q_index) if k in rows)
         qd = np.asarray(self.state.qd).copy()
         qd[tree.v_index[link]] = 0.0
-        state = State(q, qd, self.state.act)
+        state = State(jnp.asarray(q), jnp.asarray(qd), self.state.act)
         if self.model.closed:
             state = self.simulator.assemble(state, keep=[tree.dofs[tree.v_index[link][0]]])
         self.put(state)
@@ -138,7 +139,7 @@ class World:
 
     def _steps(self, count: int) -> None:
         # One kernel serves all lengths but one step: two are made, and the second is forgotten.
-        controls = np.broadcast_to(self.u, (max(count, 2), self.model.nu))
+        controls = jnp.asarray(np.broadcast_to(self.u, (max(count, 2), self.model.nu)))
         simulator = pulled(self.simulator, self.pull)
         path = simulator.rollout(self.state, controls, record=self.record)
         self._made.add(self.record)

@@ -89,6 +89,7 @@ def _mesh(mj: Any, g: int) -> tuple[Mesh, Any]:
     if image is None or corner < 0 or corners == 0:
         return mesh, None
     import trimesh
+    import trimesh.visual
 
     uv = np.array(mj.mesh_texcoord[corner : corner + corners], float)
     # MuJoCo counts v from the top of the picture, trimesh from its bottom.
