@@ -24,9 +24,8 @@ def with_halves(problem: Problem, result: Result, console: Console) -> Result:
     said = [row.text for row in rows if not row.agree]
     if said and problem.simulator.contact is not None:
         said.append(words.ROUGH)
-    agree = (
-        f"{sum(row.agree for row in rows)} of {len(rows)} intervals of disjoint halves of the data agree."
-    )
+    count = sum(row.agree for row in rows)
+    agree = f"{count} of {len(rows)} intervals of disjoint halves of the data agree."
     return replace(result, warnings=(*result.warnings, *said, *([agree] if rows else [])))
 
 

@@ -154,11 +154,11 @@ def sentences(found: Discovery) -> list[str]:
             f"{lead}: of {tried} pairs of variable and input, none explains what the model leaves."
         ]
         if best is not None and np.isfinite(best.after):
-            change = 100 * (1 - np.sqrt(best.after / best.before))
+            fall = 100 * (1 - np.sqrt(best.after / best.before))
             how = (
-                f"lowers the held-out error by {change:.2g} % only, no more than chance may"
-                if change > 0
-                else f"does not lower the held-out error: it rises by {-change:.2g} %"
+                f"lowers the held-out error by {fall:.2g} % only, no more than chance may"
+                if fall > 0
+                else f"does not lower the held-out error: it rises by {-fall:.2g} %"
             )
             said.append(f"The most promising, {_pair(found, best.group)}, {how}.")
         elif best is not None:
