@@ -214,4 +214,5 @@ def _signed(term: Term) -> str:
     half = QUANTILE * term.std
     digits = min(max(1 - int(np.floor(np.log10(half))), 0), 8) if 0 < half < np.inf else 4
     sign = "-" if term.value < 0 else "+"
-    return f"{sign} ({abs(term.value):.{digits}f} ± {half:.{digits}f}) {term.text}"
+    within = f" ± {half:.{digits}f}" if np.isfinite(half) else ", ± unknown"
+    return f"{sign} ({abs(term.value):.{digits}f}{within}) {term.text}"
