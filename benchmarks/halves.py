@@ -123,8 +123,8 @@ SETS: dict[str, Callable[[bool], gs.Problem]] = {
     "go2 runs": of_go2_runs,
 }
 
-# A toss hangs on little, and its cost is rough: minima lie side by side, of which derivatives at one
-# know nothing. Refits to tosses drawn again end in others too.
+# A toss hangs on little, and its cost is rough: minima lie side by side, and derivatives at one do
+# not know of the others. Refits to tosses drawn again end in them too.
 HOW = {"tosses": {"bootstrap": gs.Bootstrap(40, by="recording")}}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from graftsim.cli.tables import significant, table_of
-from graftsim.identify import Problem, Result
+from graftsim.identify import Problem, Result, words
 from graftsim.identify.evidence.certainty import FAILURES
 from graftsim.identify.fit.halves import HalfRow, halves
 
@@ -22,9 +22,10 @@ def with_halves(problem: Problem, result: Result, console: Console) -> Result:
     head = ("name", ">first half", ">second half", ">apart (deviations)", "with the file")
     console.print(table_of("Halves of the data", head, [_cells(row) for row in rows]))
     said = [row.text for row in rows if not row.agree]
-    agree = (
-        f"{len(rows) - len(said)} of {len(rows)} intervals of disjoint halves of the data agree."
-    )
+    if said and problem.simulator.contact is not None:
+        said.append(words.ROUGH)
+    count = sum(row.agree for row in rows)
+    agree = f"{count} of {len(rows)} intervals of disjoint halves of the data agree."
     return replace(result, warnings=(*result.warnings, *said, *([agree] if rows else [])))
 
 

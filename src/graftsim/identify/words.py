@@ -242,6 +242,12 @@ def halves(
     return f"{said} differ by {apart:.2g} deviations{file}."
 
 
+ROUGH = (
+    "With contact the cost may have minima side by side, of which no covariance knows: "
+    "--bootstrap 40 --bootstrap-by recording gives intervals that do."
+)
+
+
 def impossible_body(why: object, inertial: str, inertia: str) -> str:
     """Which parameters to free where a link's inertia is one that no body has."""
     return (

@@ -1,11 +1,16 @@
 """Little data: what both recordings have is likely, and what one has alone is not."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import graftsim as gs
+from graftsim.identify.discover.findings import _signed
+from graftsim.identify.discover.formula import Term, _doubtful
 from graftsim.identify.discover.likely import agree
 from graftsim.identify.discover.parts import Part, differ, spread
+from graftsim.identify.problem.parameters import Group
 from graftsim.identify.words import Sureness
 
 MASS, DT, NOISE = 0.06, 1 / 15, 0.05
@@ -88,3 +93,21 @@ def test_recordings_that_differ():
     assert tau == pytest.approx(1.6 / np.sqrt(2), rel=1e-6) and chance < 1e-6
     assert differ(parts)
     assert not differ(parts[:1])
+
+
+def test_a_term_that_the_data_do_not_tell_has_no_interval():
+    """Neither "nan" nor "inf" is said of it."""
+    group = Group("library 1", "j", "joint.qd[j]")
+    term = Term(group, "linear", -0.25, float("inf"), "N m s/rad", "joint.qd[j]")
+    assert _signed(term) == "- (0.2500, ± unknown) joint.qd[j]"
+    assert _signed(term._replace(std=0.01)) == "- (0.250 ± 0.020) joint.qd[j]"
+
+
+def test_of_terms_that_are_known_equally_badly_the_first_stays():
+    """Libraries begin with the simplest term; a row keeps its last one."""
+    group = Group("library 1", "j", "joint.qd[j]")
+    problem = SimpleNamespace(parameters=SimpleNamespace(groups=(group,), group=[0, 0]))
+    unknown, theta = np.array([np.inf, np.inf]), np.array([0.3, 0.1])
+    assert _doubtful(problem, [0, 1], theta, unknown) == 1
+    assert _doubtful(problem, [0], theta, unknown) is None
+    assert _doubtful(problem, [0, 1], theta, np.array([0.2, 0.01])) == 0

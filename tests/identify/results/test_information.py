@@ -9,6 +9,7 @@ from graftsim.engine import ImplicitDamping
 from graftsim.identify.problem.layout import Layout
 from graftsim.identify.results.information import (
     _correlated,
+    _widest,
     information,
     interval,
     weak_directions,
@@ -178,3 +179,16 @@ def test_variances_under_noise_with_memory():
         R = memory.variance * memory.rho**apart
         expected += np.einsum("wtcp,tu,wucp->p", part, R, part)
     assert np.allclose(_correlated(Q, memories), expected, rtol=1e-12)
+
+
+def test_what_one_way_gives_no_variance_keeps_that_of_the_other():
+    """Residuals that pull on one parameter alone leave the other's variance as it was, finite."""
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=(12, 5, 2))
+    P[..., 1] = 0.0
+    inside = np.diag([1 / float(np.sum(P[..., 0] ** 2)), 4.0])
+    cov, wide, method = _widest(inside, inside, P, rng.normal(size=(12, 5)), ())
+    assert method.startswith("sandwich")
+    assert np.isfinite(cov).all()
+    np.testing.assert_allclose(np.diag(cov), wide)
+    np.testing.assert_allclose(cov[1], [0.0, 4.0], atol=1e-12)

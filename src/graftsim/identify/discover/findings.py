@@ -146,31 +146,7 @@ def sentences(found: Discovery) -> list[str]:
         return f"{np.sqrt(a / b):.3g}" if b > 0 else "infinitely"
 
     if not found.findings:
-        tried = len(found.scores)
-        best = found.steps[0] if found.steps else None
-        left = np.sqrt(c["physics"] / found.noise)
-        lead = "Nothing is missing" if found.complete else "No effect was found"
-        said = [
-            f"{lead}: of {tried} pairs of variable and input, none explains what the model leaves."
-        ]
-        if best is not None and np.isfinite(best.after):
-            change = 100 * (1 - np.sqrt(best.after / best.before))
-            how = (
-                f"lowers the held-out error by {change:.2g} % only, no more than chance may"
-                if change > 0
-                else f"does not lower the held-out error: it rises by {-change:.2g} %"
-            )
-            said.append(f"The most promising, {_pair(found, best.group)}, {how}.")
-        elif best is not None:
-            said.append(
-                f"The most promising, {_pair(found, best.group)}, promises no more than chance "
-                f"gives (probability {best.probability:.2g})."
-            )
-        said.append(
-            f"What is left is {left:.2f} times the sensor noise"
-            + ("." if found.complete else ": something is missing that none of these can express.")
-        )
-        return said
+        return _nothing(found)
     said = []
     for f in found.findings:
         terms = " ".join(_signed(t) for t in f.formula).removeprefix("+ ")
@@ -201,6 +177,34 @@ def sentences(found: Discovery) -> list[str]:
     return said
 
 
+def _nothing(found: Discovery) -> list[str]:
+    """That no effect is found, which was nearest to one, and what is left."""
+    c = found.costs
+    tried = len(found.scores)
+    best = found.steps[0] if found.steps else None
+    left = np.sqrt(c["physics"] / found.noise)
+    lead = "Nothing is missing" if found.complete else "No effect was found"
+    said = [f"{lead}: of {tried} pairs of variable and input, none explains what the model leaves."]
+    if best is not None and np.isfinite(best.after):
+        fall = 100 * (1 - np.sqrt(best.after / best.before))
+        how = (
+            f"lowers the held-out error by {fall:.2g} % only, no more than chance may"
+            if fall > 0
+            else f"does not lower the held-out error: it rises by {-fall:.2g} %"
+        )
+        said.append(f"The most promising, {_pair(found, best.group)}, {how}.")
+    elif best is not None:
+        said.append(
+            f"The most promising, {_pair(found, best.group)}, promises no more than chance "
+            f"gives (probability {best.probability:.2g})."
+        )
+    said.append(
+        f"What is left is {left:.2f} times the sensor noise"
+        + ("." if found.complete else ": something is missing that none of these can express.")
+    )
+    return said
+
+
 def _pair(found: Discovery, group: Group) -> str:
     return " by ".join(found.pair(group))
 
@@ -210,4 +214,5 @@ def _signed(term: Term) -> str:
     half = QUANTILE * term.std
     digits = min(max(1 - int(np.floor(np.log10(half))), 0), 8) if 0 < half < np.inf else 4
     sign = "-" if term.value < 0 else "+"
-    return f"{sign} ({abs(term.value):.{digits}f} ± {half:.{digits}f}) {term.text}"
+    within = f" ± {half:.{digits}f}" if np.isfinite(half) else ", ± unknown"
+    return f"{sign} ({abs(term.value):.{digits}f}{within}) {term.text}"

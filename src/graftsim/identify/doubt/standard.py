@@ -26,6 +26,8 @@ SPRING = DAMPING = FRICTION = ROTOR = 0.1
 DRAG, RIPPLE, TORQUE = 0.05, 0.03, 0.03
 # Friction of a gear as a share of the torque through it; by how much a log's clock is fast.
 LOAD, CLOCK = 0.05, 1e-3
+# Share of the speed over which friction changes its sign, which is mostly a guess.
+WIDTH = 0.5
 # With more numbers than this, those of the least important kinds are not tried.
 MOST = 320
 # With contact, links are tried of robots of up to so many degrees of freedom.
@@ -150,8 +152,10 @@ def _is_of_the_model(name: str) -> bool:
 
 
 def _passive(model: Model) -> list[Number]:
-    """Springs, damping, friction, rotors of joints that turn or slide."""
-    return [Number(kind, d) for kind in TORQUES for d in _plain(model)]
+    """Springs, damping, friction and its width, rotors of joints that turn or slide."""
+    return [
+        Number(kind, d) for kind in (*TORQUES, "joint.friction_velocity") for d in _plain(model)
+    ]
 
 
 def _masses(model: Model) -> list[Number]:
@@ -239,6 +243,9 @@ def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion | None
             found = Nuisance(n.name, own[n.name], "actuators that nobody has measured")
         elif n.quantity.startswith("link."):
             found = Nuisance(n.name, _of_link(model, n), "a robot file")
+        elif n.quantity == "joint.friction_velocity":
+            width = float(model.joint.friction_velocity[model.tree.dofs.index(n.label)])
+            found = Nuisance(n.name, WIDTH * width, "a guess")
         elif n.quantity in FIXED:
             found = Nuisance(n.name, *FIXED[n.quantity])
         else:
