@@ -33,7 +33,7 @@ def main(browser: str) -> None:
     dt = float(scene.simulator.dt)
     with (
         tempfile.TemporaryDirectory() as profile,
-        Viewer(scene.simulator, scene.state, policy=scene.policy, port=0, playing=False) as viewer,
+        Viewer(scene.simulator, scene.state, policy=scene.policy, port=0) as viewer,
     ):
         viewer.arrows.scale = 1.5
         viewer.step(round(BEGIN / dt))
