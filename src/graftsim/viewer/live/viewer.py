@@ -186,13 +186,9 @@ class Viewer:
             seen = [(instant.time, instant.q, contact_forces(instant.recorded))]
         time_, q, forces = zip(*seen, strict=True)
         replay = Replay("seen", np.array(time_), None, np.stack(q))
+        model = self.loop.world.model
         return replay_html(
-            self.loop.world.model,
-            [replay],
-            path,
-            max_frames=len(seen),
-            drawn=self._solid,
-            forces=[forces],
+            model, [replay], path, max_frames=len(seen), drawn=self._solid, forces=[forces]
         )
 
     def add_knob(self, name: str, lower: float, upper: float, setting: dict[str, float]) -> None:
@@ -250,5 +246,4 @@ class Viewer:
             self.chase.follow(path.position[0])
             if not self._seen or instant.time > self._seen[-1][0]:
                 self._seen.append((instant.time, instant.q, forces))
-        rare = self._frame % PANEL_EVERY == 0 or not world.compiled
-        self.panel.show(instant, often=not rare)
+        self.panel.show(instant, often=self._frame % PANEL_EVERY != 0 and world.compiled)
