@@ -23,8 +23,8 @@ from graftsim.viewer.motion import quaternions
 OUT = "docs/images/laikago.webp"
 WIDTH, HEIGHT, SHOWN, FPS, BEGIN, SECONDS = 960, 540, (640, 360), 20, 1.0, 4.0
 # The pull, s: from, to; and how the pointer moves meanwhile, m/s: along with the robot, and aside.
-PULL, POINTER = (2.0, 2.8), np.array([0.25, 0.4, 0.0])
-EYE, FIELD = np.array([1.35, -1.75, 0.55]), np.deg2rad(32.0)
+PULL, POINTER = (2.0, 2.8), np.array([0.25, -0.4, 0.1])
+EYE, FIELD = np.array([1.15, -1.5, 0.5]), np.deg2rad(32.0)
 
 
 def main(browser: str) -> None:
@@ -33,7 +33,7 @@ def main(browser: str) -> None:
     dt = float(scene.simulator.dt)
     with (
         tempfile.TemporaryDirectory() as profile,
-        Viewer(scene.simulator, scene.state, policy=scene.policy, port=0, playing=False) as viewer,
+        Viewer(scene.simulator, scene.state, policy=scene.policy, port=0) as viewer,
     ):
         viewer.arrows.scale = 1.5
         viewer.step(round(BEGIN / dt))
@@ -73,7 +73,7 @@ def film(viewer: Viewer, dt: float) -> list[np.ndarray]:
         trunk = np.asarray(viewer.state.q[:3])
         if PULL[0] <= now < PULL[1]:
             phase = "start" if held is None else "update"
-            held = trunk + np.array([0.0, 0.15, 0.0]) if held is None else held
+            held = trunk + np.array([0.1, -0.2, 0.0]) if held is None else held
             end = held + (now - PULL[0]) * POINTER
             viewer.loop.ask(lambda p=phase, a=held, b=end: viewer.hand.drag(0, p, a, b))
         elif held is not None:

@@ -186,7 +186,7 @@ def test_port_in_use_is_said_before_anything_runs():
 @pytest.fixture(scope="module")
 def viewer(ball):
     """A viewer of the ball, paused, on a port that was free."""
-    with Viewer(ball, above(ball, 0.3), port=0, plot="joint.qd", playing=False) as made:
+    with Viewer(ball, above(ball, 0.3), port=0, plot="joint.qd") as made:
         yield made
 
 
@@ -266,6 +266,7 @@ def test_trouble_pauses_and_is_said(ball):
         raise ValueError("no plan")
 
     with Viewer(ball, port=0, policy=policy) as made:
+        made.play()
         until(lambda: made.loop.trouble is not None)
         assert not made.loop.playing
         until(lambda: "no plan" in made.panel.status.content)
@@ -274,16 +275,18 @@ def test_trouble_pauses_and_is_said(ball):
 
 
 def test_wrong_use_is_refused_before_a_server_starts(ball):
-    """A speed that is none, a variable that there is not."""
-    with pytest.raises(ProblemError, match="speed"):
-        Viewer(ball, port=0, speed=0.0)
+    """A variable that there is not, commands of another robot; later a speed that is none."""
+    with Viewer(Simulator(zoo.pendulum()), port=0) as made, pytest.raises(ProblemError):
+        made.speed = 0.0
+    with pytest.raises(ModelError, match=r"shape \[1\] are wanted"):
+        Viewer(ball, port=0, commands=[1.0, 2.0])
     with pytest.raises(ProblemError, match=r"'joint\.qq'.*joint\.qd"):
         Viewer(ball, port=0, plot="joint.qq")
 
 
 def test_closing_frees_the_port_and_ends_the_thread():
     """Twice is as good as once; orders to a closed viewer are refused."""
-    made = Viewer(Simulator(zoo.pendulum()), port=0, playing=False)
+    made = Viewer(Simulator(zoo.pendulum()), port=0)
     port = made.port
     made.close()
     made.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from graftsim.cli import setup
@@ -45,13 +47,15 @@ def run(options: DemoOptions) -> int:
         every=scene.every,
         host=options.host,
         port=options.port,
-        speed=options.speed,
-        playing=not options.paused,
     )
     for name, knob in scene.knobs.items():
         viewer.add_knob(name, knob.lower, knob.upper, scene.setting)
-    console.print(f"{viewer.url}: {demo.name}. Ctrl-C ends it.", soft_wrap=True)
-    viewer.wait()
+    viewer.speed = options.speed
+    with viewer, suppress(KeyboardInterrupt):
+        if not options.paused:
+            viewer.play()
+        console.print(f"{viewer.url}: {demo.name}. Ctrl-C ends it.", soft_wrap=True)
+        viewer.wait()
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from graftsim.cli.robot import say
 from graftsim.cli.start import start
 from graftsim.cli.tables import terminal
@@ -37,10 +39,12 @@ def run(options: ViewOptions) -> int:
         drawn=drawn,
         host=options.host,
         port=options.port,
-        speed=options.speed,
-        playing=not options.paused,
         commands=() if options.key is None else simulator.model.starts.key(options.key).u,
     )
-    console.print(f"{viewer.url}: {simulator.model.name}. Ctrl-C ends it.", soft_wrap=True)
-    viewer.wait()
+    viewer.speed = options.speed
+    with viewer, suppress(KeyboardInterrupt):
+        if not options.paused:
+            viewer.play()
+        console.print(f"{viewer.url}: {simulator.model.name}. Ctrl-C ends it.", soft_wrap=True)
+        viewer.wait()
     return 0

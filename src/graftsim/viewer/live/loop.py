@@ -25,8 +25,8 @@ class Loop:
     `failure`: the one that ended it, of showing.
     """
 
-    def __init__(self, world: World, show: Callable[[Loop], None], speed: float) -> None:
-        self.world, self.pace = world, Pace(world.dt, speed)
+    def __init__(self, world: World, show: Callable[[Loop], None]) -> None:
+        self.world, self.pace = world, Pace(world.dt)
         self.playing = False
         self.trouble: Exception | None = None
         self.failure: Exception | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import numpy as np
+
 from graftsim.taps import CATALOGUE
 from graftsim.viewer.live.camera import Chase
 from graftsim.viewer.live.hand import Hand
@@ -65,6 +67,8 @@ class Panel:
         if often:
             return
         self.status.content = self.words(instant)
+        if self.speed.value != self._nearest():
+            self.speed.value = self._nearest()
         self.joints.follow(joint_values(self._loop.world.model, instant))
         if self.commands.handles:
             self.commands.follow(instant.u)
@@ -86,11 +90,14 @@ class Panel:
         gui, loop = self._gui, self._loop
         self.time = gui.add_button_group("Time", tuple(self._orders()))
         self.time.on_click(lambda event: self._orders()[event.target.value]())
-        start = min(SPEEDS, key=lambda k: abs(SPEEDS[k] - loop.pace.speed))
-        self.speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value=start)
+        self.speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value=self._nearest())
         self.speed.on_update(_user(lambda word: setattr(loop.pace, "speed", SPEEDS[word])))
         self.save = gui.add_button("Save replay", hint="the last motion as a page of HTML")
         self.save.on_click(self._send_replay)
+
+    def _nearest(self) -> str:
+        """The word for about the speed there is."""
+        return min(SPEEDS, key=lambda k: abs(np.log(SPEEDS[k] / self._loop.pace.speed)))
 
     def _orders(self) -> dict[str, Callable[[], object]]:
         loop = self._loop

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from operator import is_not
 from pathlib import Path
 from typing import Any
 
@@ -56,23 +57,19 @@ class Viewer:
         plot: str | None = None,
         host: str = "127.0.0.1",
         port: int = 8080,
-        speed: float = 1.0,
-        playing: bool = True,
     ) -> None:
-        """Starts to serve, from `state` (by default where the file draws the robot).
+        """Starts to serve, paused, from `state` (by default where the file draws the robot).
 
         policy: commands [nu] of (time in s, state), asked every `every` steps; without one the
         sliders hold them, and begin at `commands` [nu] (zero). plot: a variable with one number a
         row (`simulator.variables()`).
         drawn: what is drawn of the model (`graftsim.viewer.dressed`), by default its shapes.
-        speed: simulated seconds a second. port: 0 takes any that is free.
+        port: 0 takes any that is free.
         Raises GraftsimError: viser is missing; PortError: host or port cannot be served at;
-        ModelError: a state that is not finite or another model's; ProblemError: the speed is not
-        positive, nothing can be plotted by that name.
+        ModelError: a state or commands not finite or another model's; ProblemError: nothing can be
+        plotted by that name.
         """
         require("The viewer", "viser")
-        if not speed > 0:
-            raise ProblemError(f"The speed must be positive, got {speed}.")
         if plot is not None and plot not in (known := watchable(simulator)):
             raise ProblemError(f"There is nothing to plot as '{plot}': {', '.join(known)}.")
         world = World(
@@ -84,18 +81,17 @@ class Viewer:
         self._seen: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=int(KEPT * FPS))
         self.hand = Hand(world)
         self._solid = parts(simulator.model) if drawn is None else drawn
-        self._frame, self._drawn = 0, ()
+        self._frame = 0
+        self._drawn: tuple[Any, ...] = (None,) * 4
         self._lock, self._closed = threading.Lock(), False
         self._server = serve(host, port, simulator.model.name)
-        self.loop = Loop(world, self._show, speed)
+        self.loop = Loop(world, self._show)
         try:
             self._build()
         except BaseException:
             self._server.stop()
             raise
         self.loop.start()
-        if playing:
-            self.play()
 
     def _build(self) -> None:
         model, server = self.loop.world.model, self._server
@@ -135,6 +131,17 @@ class Viewer:
     def time(self) -> float:
         """Simulated time, s."""
         return self.loop.ask(lambda: self.loop.world.time)
+
+    @property
+    def speed(self) -> float:
+        """Simulated seconds a second of the clock on the wall; may be set, above 0."""
+        return self.loop.pace.speed
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        if not value > 0:
+            raise ProblemError(f"The speed must be positive, got {value}.")
+        self.loop.pace.speed = float(value)
 
     def play(self) -> None:
         """Let time pass."""
@@ -179,13 +186,9 @@ class Viewer:
             seen = [(instant.time, instant.q, contact_forces(instant.recorded))]
         time_, q, forces = zip(*seen, strict=True)
         replay = Replay("seen", np.array(time_), None, np.stack(q))
+        model = self.loop.world.model
         return replay_html(
-            self.loop.world.model,
-            [replay],
-            path,
-            max_frames=len(seen),
-            drawn=self._solid,
-            forces=[forces],
+            model, [replay], path, max_frames=len(seen), drawn=self._solid, forces=[forces]
         )
 
     def add_knob(self, name: str, lower: float, upper: float, setting: dict[str, float]) -> None:
@@ -232,9 +235,7 @@ class Viewer:
     def _show(self, loop: Loop) -> None:
         world, self._frame = loop.world, self._frame + 1
         now = (world.state, world.pull, self.arrows.scale, self.arrows.shown)
-        fresh = len(self._drawn) != 4 or any(
-            a is not b for a, b in zip(now, self._drawn, strict=True)
-        )
+        fresh = any(map(is_not, now, self._drawn))
         instant = world.instant()
         if fresh:
             self._drawn = now
@@ -245,5 +246,4 @@ class Viewer:
             self.chase.follow(path.position[0])
             if not self._seen or instant.time > self._seen[-1][0]:
                 self._seen.append((instant.time, instant.q, forces))
-        rare = self._frame % PANEL_EVERY == 0 or not world.compiled
-        self.panel.show(instant, often=not rare)
+        self.panel.show(instant, often=self._frame % PANEL_EVERY != 0 and world.compiled)
