@@ -16,7 +16,7 @@ import time
 import numpy as np
 from PIL import Image
 
-from graftsim.viewer.demos import LaikagoTrot
+from graftsim.viewer.demos import LaikagoDemo
 from graftsim.viewer.live.viewer import Viewer
 from graftsim.viewer.motion import quaternions
 
@@ -29,7 +29,7 @@ EYE, FIELD = np.array([1.15, -1.5, 0.5]), np.deg2rad(32.0)
 
 def main(browser: str) -> None:
     """Steps the viewer frame by frame, and asks the browser for a picture of each."""
-    scene = LaikagoTrot().scene()
+    scene = LaikagoDemo().scene()
     dt = float(scene.simulator.dt)
     with (
         tempfile.TemporaryDirectory() as profile,

@@ -28,7 +28,7 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
   graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped
   graftsim simulate ROBOT         run the simulator and write the motion as a log
   graftsim view ROBOT             watch a robot in the browser: stop it, drag it, see forces
-  graftsim demo [laikago]         watch a quadruped of the package trot, and pull at it
+  graftsim demo [trot | laikago]  watch a quadruped trot, and pull at it
 
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version

@@ -11,7 +11,7 @@ from graftsim.cli.options import Flag, Seconds, shown
 from graftsim.cli.view_options import Port, Speed
 
 # Names of the package's demos; they import the engine, which reading flags must not.
-NAMES = ("laikago",)
+NAMES = ("trot", "laikago")
 if TYPE_CHECKING:
     DemoName = str
 else:
@@ -21,11 +21,12 @@ else:
 class DemoOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Watch a robot that comes with the package, live in the browser or as a page.
 
-    Example: graftsim demo laikago
+    Example: graftsim demo trot
     """
 
-    name: Annotated[DemoName, tyro.conf.Positional] = "laikago"
-    """laikago: a quadruped that trots under model-predictive control. Pull at it."""
+    name: Annotated[DemoName, tyro.conf.Positional] = "trot"
+    """trot: a quadruped under model-predictive control. Pull at it. laikago: Unitree's, whose file
+    lies under GRAFTSIM_ASSETS."""
     out: Annotated[str | None, shown("FILE")] = None
     """Write a replay to this HTML file, instead of serving it live."""
     seconds: Annotated[Seconds, shown("S")] = 6.0

@@ -1,7 +1,8 @@
-"""A Laikago that trots under convex predictive control."""
+"""Quadrupeds that trot under convex predictive control."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,10 +12,12 @@ import numpy as np
 from graftsim.contact import Complementarity
 from graftsim.control.locomotion import Trot, trot
 from graftsim.engine import ImplicitDamping, Simulator
+from graftsim.errors import GraftsimError
 from graftsim.io.load import load
-from graftsim.model import keep_pairs
+from graftsim.model import Model, keep_pairs
 from graftsim.model.state import State
 from graftsim.viewer.demos.demo import Demo, Knob, Scene
+from graftsim.viewer.demos.quadruped import quadruped
 
 DT = 0.002
 SPEED, SIDE, TURN = "forward (m/s)", "left (m/s)", "turn (rad/s)"
@@ -46,19 +49,42 @@ class Trotting:
         return np.asarray(self._torques(self._aim, seen))
 
 
-class LaikagoTrot(Demo):
-    """`graftsim demo laikago`. The robot is PyBullet's, with primitives for shapes (zlib)."""
+class TrotDemo(Demo):
+    """`graftsim demo trot`: the package's own quadruped."""
 
-    name: ClassVar[str] = "laikago"
+    name: ClassVar[str] = "trot"
     about: ClassVar[str] = "a quadruped that trots under model-predictive control; pull at it"
+
+    def robot(self) -> Model:
+        """On a floor, with what may touch it."""
+        return keep_pairs(quadruped(), "ground/*_foot", "ground/trunk")
 
     def scene(self) -> Scene:
         """Standing on a floor, about to walk."""
-        file = Path(__file__).parent / "laikago" / "laikago.urdf"
-        model = keep_pairs(load(file, ground=0.0), "ground/toe*", "ground/chassis/*")
+        model = self.robot()
         simulator = Simulator(model, DT, integrator=ImplicitDamping(), contact=Complementarity())
         controller = trot(model)
         setting = {name: knob.value for name, knob in KNOBS.items()}
         state = simulator.initial_state(np.asarray(controller.standing()))
         policy = Trotting(controller, DT, setting)
         return Scene(simulator, state, policy, knobs=KNOBS, setting=setting)
+
+
+class LaikagoDemo(TrotDemo):
+    """`graftsim demo laikago`: Unitree's Laikago, whose file is not part of the package."""
+
+    name: ClassVar[str] = "laikago"
+    about: ClassVar[str] = "Unitree's Laikago, as `trot`; its file lies under GRAFTSIM_ASSETS"
+
+    def robot(self) -> Model:
+        """Raises GraftsimError: no such file."""
+        folder = os.environ.get("GRAFTSIM_ASSETS", "")
+        files = sorted(Path(folder).glob("laikago/*.urdf")) if folder else []
+        if not files:
+            where = f"There is no laikago/*.urdf in GRAFTSIM_ASSETS={folder}"
+            raise GraftsimError(
+                f"{where if folder else 'GRAFTSIM_ASSETS names no folder'}. The file of Laikago is "
+                "not part of the package; PyPI's pybullet has it (pybullet_data/laikago). "
+                "`graftsim demo trot` needs no file."
+            )
+        return keep_pairs(load(files[0], ground=0.0), "ground/toe*", "ground/chassis/*")
