@@ -53,6 +53,8 @@ class OSQP(ForceSolver):
                 "vmap, or give it solver=InteriorPoint()."
             )
         osqp = _osqp()
+        if not np.all(problem.least <= problem.greatest):
+            raise ModelError(f"OSQP: infeasible: {_named(problem)}")
         kept, H, g, A, lower, upper = self.matrices(problem)
         solver = osqp.OSQP()
         solver.setup(H, g, A, lower, upper, **self.settings())

@@ -5,8 +5,8 @@ Di Carlo et al., Dynamic locomotion in the MIT Cheetah 3 through convex model-pr
 
     xi = (roll, pitch, yaw; x, y, z),   nu = d xi / dt,   d nu / dt = W f + (0, 0, 0; 0, 0, -g).
 
-W is kept over the horizon, so a step is exactly xi + dt nu + dt^2/2 a and nu + dt a: what the matrix
-exponential of the usual 13 states gives. Forces f are in units of the body's weight.
+W is kept over the horizon, so a step is exactly xi + dt nu + dt^2/2 a and nu + dt a: what the
+matrix exponential of the usual 13 states gives. Forces f are in units of the body's weight.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Prediction:
     forces.
 
     dt (s), steps; attitude, position, turning, velocity: weights of errors of roll, pitch, yaw
-    (rad); x, y, z (m); angular velocity (rad/s); velocity (m/s). force: weight of each force (1/N^2).
-    A standing foot pushes with `least` to `greatest` of the body's weight, and sideways with at most
-    `friction` of that along x and along y.
+    (rad); x, y, z (m); angular velocity (rad/s); velocity (m/s). force: weight of each force
+    (1/N^2). A standing foot pushes with `least` to `greatest` of the body's weight, and sideways
+    with at most `friction` of that along x and along y.
     """
 
     steps: int = 10
@@ -117,7 +117,7 @@ class Posture(eqx.Module):
 
 
 class StanceProblem(eqx.Module):
-    """min sum_k e_k^T diag(Q) e_k + force f_k^T f_k, e = free + (what the forces do), over feasible f.
+    """min sum_k e_k^T Q e_k + force f_k^T f_k over feasible f; e = free + (what the forces do).
 
     W [6, 12]: acceleration of xi per force of the feet (x, y, z of FR, FL, RR, RL); free [n, 12]:
     errors of xi and nu after each step without forces; Q_xi [6], Q_nu [6, 6]; force: the weight;

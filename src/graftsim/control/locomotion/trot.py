@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -87,6 +88,10 @@ class Trot(eqx.Module):
     solver: ForceSolver = eqx.field(static=True)
     window: int = eqx.field(static=True)
     period: float = eqx.field(static=True)
+
+    def __hash__(self) -> int:
+        """By structure, as a simulator's: `jax.jit(controller.plan)` looks it up."""
+        return hash(jax.tree.structure(self))
 
     def standing(self) -> Float[Array, " nq"]:
         """Positions `q` in which the robot stands at x = y = 0 with its feet on z = 0."""
@@ -172,7 +177,7 @@ class Trot(eqx.Module):
         return state.q[jnp.array(self.legs.coordinates)].reshape(4, 3)
 
 
-# Of a stretched leg; and the stiffness of swinging legs per mass of the robot, 220 N m/rad for 25.6 kg.
+# Of a stretched leg; and the stiffness of swinging legs per mass: 220 N m/rad for Laikago's 25.6 kg.
 _HEIGHT, _STIFFNESS = 0.8, 8.6
 
 
@@ -189,10 +194,11 @@ def trot(
 ) -> Trot:
     """The controller of a quadruped with torque motors: see `Trot`.
 
-    height (m): 0.8 of a stretched leg by default; body: by default mass and centre of all
-    links and the inertia of those above the hips; kp: by default 8.6 N m/rad per kg; hips [4, 2 or 3] (m): where the feet FR, FL, RR, RL
-    stand, by default under their hips; knees_forward: else knees bend backward. strategy: `gait`,
-    `swing`, `prediction`, `solver`, `window` (plans, 5) and `period` (s, 0.01).
+    height (m): 0.8 of a stretched leg by default; body: by default mass and centre of all links and
+    the inertia of those above the hips; kp: by default 8.6 N m/rad per kg; hips [4, 2] (m): x, y
+    where the feet FR, FL, RR, RL stand, by default under their hips; knees_forward: else knees bend
+    backward. strategy: `gait`, `swing`, `prediction`, `solver`, `window` (plans, 5) and `period`
+    (s, 0.01).
     Raises ModelError: no four legs, or no motors, with what was found; a height out of reach.
     """
     legs = find_legs(model, knees_forward=knees_forward)
