@@ -49,7 +49,7 @@ def gains(cost_of_u=0.25, h=0.05):
 
 @pytest.fixture(scope="module")
 def trained():
-    how = Training(iterations=200, rate=0.1, clip=0.1)
+    how = Training(iterations=200, rate=0.1)
     return train(RAIL, quadratic, states(64), 160, record=("control.u",), how=how)
 
 

@@ -49,15 +49,16 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class Training:
-    """Adam (Kingma & Ba 2015) on the mean cost, with the gradient's norm cut at `clip`.
+    """Adam (Kingma & Ba 2015) on the mean cost, with gradients in units of their median norm.
 
-    rate: of Adam at the start, it falls to a tenth along a cosine. until: the mean cost at which
-    the training ends early.
+    rate: of Adam at the start, it falls to a hundredth along a cosine. clip: the gradient of each
+    roll-out is cut at this many times the median norm, so that the few that pass by a jump or a
+    bifurcation do not drown the others. until: the mean cost at which the training ends early.
     """
 
     iterations: int = 200
     rate: float = 3e-3
-    clip: float = 1.0
+    clip: float = 3.0
     until: float = -math.inf
 
     def __post_init__(self) -> None:
@@ -70,11 +71,12 @@ class Training:
 
 
 class Iteration(NamedTuple):
-    """Mean cost of the roll-outs, norm of its gradient before it was cut, and how many of the
-    roll-outs were left out because they left the finite numbers."""
+    """Mean cost of the roll-outs, median norm and largest norm of their gradients, and how many
+    were left out because they left the finite numbers."""
 
     cost: float
     gradient: float
+    steepest: float
     lost: int
 
 
@@ -131,15 +133,15 @@ def train(
 
     weights = weights_of(simulator, labels)
     _check_cost(one, weights, state)
-    evaluate = jax.jit(_guarded(one))
+    evaluate = jax.jit(_robust(one, how.clip))
     step, memory = _adam(how, weights)
     best, history, outcome = (math.inf, weights), [], Ending.ITERATION_LIMIT
     for n in range(how.iterations):
         if draw is not None and n:
             state = draw(jax.random.fold_in(key, n))
-        value, lost, slope = evaluate(weights, state)
-        moved, memory, norm = step(weights, slope, memory)
-        history.append(Iteration(float(value), float(norm), int(lost)))
+        found, slope = evaluate(weights, state)
+        moved, memory = step(weights, slope, memory)
+        history.append(Iteration(*(float(x) for x in found[:3]), int(found[3])))
         if after is not None:
             after(history[-1])
         if not (math.isfinite(history[-1].cost) and math.isfinite(history[-1].gradient)):
@@ -171,22 +173,23 @@ def with_weights(
     return replace(simulator, grafts=grafts)
 
 
-def _guarded(one: Callable[..., Any]) -> Callable[..., Any]:
-    """Of states side by side: mean cost and gradient of those that are finite, and how many not."""
+def _robust(one: Callable[..., Any], clip: float) -> Callable[..., Any]:
+    """Of states side by side: what an `Iteration` holds, and the mean of scaled, cut gradients."""
 
     def evaluate(weights: Any, states: State) -> Any:
-        count = jax.tree.leaves(states)[0].shape[0]
-        # Weights for each lane, so that the gradient of each roll-out is seen by itself.
+        # The gradient of each roll-out by itself, although they share the weights.
         values, slopes = jax.vmap(jax.value_and_grad(one), (None, 0))(weights, states)
-        flat = jnp.concatenate([s.reshape(count, -1) for s in slopes], 1)
+        flat = jnp.concatenate(slopes, 1)
         good = jnp.isfinite(values) & jnp.isfinite(flat).all(1)
-        share = good / jnp.sum(good)
-
-        def mean(x: Array) -> Array:
-            mask = good.reshape(-1, *(1,) * (x.ndim - 1))
-            return jnp.tensordot(share, jnp.where(mask, x, 0.0), 1)
-
-        return mean(values), count - jnp.sum(good), tuple(mean(s) for s in slopes)
+        flat = jnp.where(good[:, None], flat, 0.0)
+        norms = jnp.where(good, jnp.linalg.norm(flat, axis=1), jnp.nan)
+        middle, most = jnp.nanmedian(norms), jnp.nanmax(norms)
+        cut = jnp.minimum(1 / jnp.maximum(middle, 1e-300), clip / jnp.maximum(norms, 1e-300))
+        share = jnp.where(good, 1.0, 0.0) / jnp.sum(good)
+        mean = jnp.where(good, share * cut, 0.0) @ flat
+        ends = np.cumsum([w.shape[0] for w in weights])[:-1]
+        cost = share @ jnp.where(good, values, 0.0)
+        return (cost, middle, most, jnp.sum(~good)), tuple(jnp.split(mean, ends))
 
     return evaluate
 
@@ -195,15 +198,15 @@ def _adam(how: Training, weights: Any) -> tuple[Callable[..., Any], Any]:
     """The step of Adam and its memory."""
     import optax
 
-    rate = optax.cosine_decay_schedule(how.rate, how.iterations, alpha=0.1)
-    chain: Any = optax.chain(optax.clip_by_global_norm(how.clip), optax.adam(rate))
+    rate = optax.cosine_decay_schedule(how.rate, how.iterations, alpha=0.01)
+    adam: Any = optax.adam(rate)
 
     @jax.jit
     def step(weights: Any, slope: Any, memory: Any) -> Any:
-        update, memory = chain.update(slope, memory)
-        return optax.apply_updates(weights, update), memory, optax.tree.norm(slope)
+        update, memory = adam.update(slope, memory)
+        return optax.apply_updates(weights, update), memory
 
-    return step, chain.init(weights)
+    return step, adam.init(weights)
 
 
 def _check_grafts(simulator: Simulator, labels: Sequence[str]) -> None:

@@ -177,7 +177,7 @@ class Trot(eqx.Module):
         return state.q[jnp.array(self.legs.coordinates)].reshape(4, 3)
 
 
-# Of a stretched leg; and the stiffness of swinging legs per mass: 220 N m/rad for Laikago's 25.6 kg.
+# Of a stretched leg; stiffness of swinging legs per mass, Laikago's 220 N m/rad for 25.6 kg.
 _HEIGHT, _STIFFNESS = 0.8, 8.6
 
 
