@@ -17,7 +17,7 @@ from graftsim.control.locomotion.stance import (
     dense,
     stance_problem,
 )
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 
 BODY = SingleBody(
     jnp.asarray(215 / 9.8), jnp.diag(jnp.array([0.07335, 0.25068, 0.25447])), jnp.zeros(3)
@@ -121,19 +121,19 @@ def test_the_kernel_is_plain_jax_alone_and_in_lanes():
 )
 def test_an_infeasible_program_is_refused_by_its_constraint(options, message):
     """Before anything is solved."""
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ControlError, match=message):
         Prediction(**options)
 
 
 def test_osqp_names_the_constraint_that_no_force_meets():
     """Bounds that a user put into a program by hand."""
     problem = replace(drawn(np.random.default_rng(0))[3], least=jnp.asarray(11.0))
-    with pytest.raises(ModelError, match=r"infeasible: fz >= 11 m g \(least\)"):
+    with pytest.raises(ControlError, match=r"infeasible: fz >= 11 m g \(least\)"):
         OSQP().solve(problem)
 
 
 def test_osqp_within_a_compiled_function_says_what_to_take():
     """It solves numbers."""
     problem = drawn(np.random.default_rng(0))[3]
-    with pytest.raises(ModelError, match=r"solver=InteriorPoint\(\)"):
+    with pytest.raises(ControlError, match=r"solver=InteriorPoint\(\)"):
         jax.jit(OSQP().solve)(problem)

@@ -6,7 +6,7 @@ import pytest
 
 from graftsim.control.locomotion.gait import Gait
 from graftsim.control.locomotion.swing import Swing
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 
 HIPS = jnp.array([[0.2, -0.1, 0], [0.2, 0.1, 0], [-0.2, -0.1, 0], [-0.2, 0.1, 0]])
 
@@ -28,7 +28,7 @@ def test_a_trot_swings_diagonal_pairs_and_stands_on_four_in_between():
 @pytest.mark.parametrize("options", [{"period": 0.0}, {"duty": 1.0}])
 def test_a_gait_that_cannot_be_is_refused(options):
     """A period of nothing, feet that never swing."""
-    with pytest.raises(ModelError):
+    with pytest.raises(ControlError):
         Gait(**options)
 
 

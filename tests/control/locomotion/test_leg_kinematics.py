@@ -82,3 +82,21 @@ def test_legs_without_torque_motors_are_refused():
     """The joint is named."""
     with pytest.raises(ModelError, match=r"joint 'FR_hip' of a leg has no torque motor"):
         gs.control.trot(four_legs(motors="position"))
+
+
+@pytest.mark.parametrize(
+    ("file", "pose", "front", "rear", "lateral", "below"),
+    [
+        ("laikago/laikago_toes_zup_primitives.urdf", (0, 0.07, -0.59), 0.148, -0.290, 0.116, 0.456),
+        ("a1/a1_primitives.urdf", (0, 0.9, -1.8), 0.183, -0.183, 0.132, 0.249),
+    ],
+)
+def test_toes_of_real_robots(assets_dir, file, pose, front, rear, lateral, below):
+    """Where their makers' files say that they stand; and the inverse gives the pose again."""
+    model = gs.load(assets_dir / file, ground=0.0)
+    legs = gs.control.find_legs(model)
+    angles = jnp.tile(jnp.array(pose, float), (4, 1))
+    feet, _ = feet_of(legs, angles)
+    x, y = (front, front, rear, rear), (-lateral, lateral, -lateral, lateral)
+    np.testing.assert_allclose(feet, np.stack([x, y, 4 * [-below]], -1), atol=2e-3)
+    np.testing.assert_allclose(angles_of(legs, feet), angles, atol=1e-9)

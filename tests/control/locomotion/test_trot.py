@@ -9,7 +9,7 @@ import pytest
 from four_legs import four_legs
 
 import graftsim as gs
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 
 PLAIN = gs.control.InteriorPoint(kernel=False)
 
@@ -79,9 +79,9 @@ def test_a_small_robot_trots_forward_and_turns():
 def test_wrong_use_is_refused():
     """A trunk too high, an unknown option, a step that does not divide the period."""
     model = four_legs()
-    with pytest.raises(ModelError, match="legs reach"):
+    with pytest.raises(ControlError, match="legs reach"):
         gs.control.trot(model, height=0.6)
-    with pytest.raises(ModelError, match="no option 'gaits'"):
+    with pytest.raises(ControlError, match="no option 'gaits'"):
         gs.control.trot(model, gaits=1)
-    with pytest.raises(ModelError, match="no whole number"):
+    with pytest.raises(ControlError, match="no whole number"):
         gs.control.walker(gs.Simulator(model, 0.003), gs.control.trot(model))

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from graftsim.dynamics.crba import mass_matrix
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 from graftsim.model.model import Links, Model
 from graftsim.spatial import rotation
 
@@ -84,25 +84,25 @@ class Prediction:
     gravity: float = 9.8
 
     def __post_init__(self) -> None:
-        """Raises ModelError: a horizon of no steps, constraints that no force can meet."""
+        """Raises ControlError: a horizon of no steps, constraints that no force can meet."""
         if self.steps < 1 or not self.dt > 0:
-            raise ModelError(
+            raise ControlError(
                 f"A prediction has at least one step of positive length, got {self.steps} of "
                 f"{self.dt} s."
             )
         if not self.least < self.greatest:
-            raise ModelError(
+            raise ControlError(
                 f"No force of a standing foot is feasible: constraint fz >= {self.least:g} m g "
                 f"(least) against fz <= {self.greatest:g} m g (greatest). Give least < greatest."
             )
         if not (self.friction > 0 and self.greatest > 0):
-            raise ModelError(
+            raise ControlError(
                 "No force of a standing foot is feasible inside the pyramid |fx|, |fy| <= friction"
                 f" fz: friction is {self.friction:g}, fz at most {self.greatest:g} m g. Both must "
                 "be positive."
             )
         if not self.force > 0:
-            raise ModelError(f"The weight of forces must be positive, got {self.force:g}.")
+            raise ControlError(f"The weight of forces must be positive, got {self.force:g}.")
 
 
 class Posture(eqx.Module):

@@ -24,7 +24,7 @@ from graftsim.control.locomotion.stance import (
     stance_problem,
 )
 from graftsim.control.locomotion.swing import Swing
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 from graftsim.model.model import Model
 from graftsim.model.state import State
 from graftsim.spatial import rotation
@@ -199,12 +199,13 @@ def trot(
     where the feet FR, FL, RR, RL stand, by default under their hips; knees_forward: else knees bend
     backward. strategy: `gait`, `swing`, `prediction`, `solver`, `window` (plans, 5) and `period`
     (s, 0.01).
-    Raises ModelError: no four legs, or no motors, with what was found; a height out of reach.
+    Raises ModelError: no four legs, or no motors, with what was found; ControlError: a height out
+    of reach, an unknown option.
     """
     legs = find_legs(model, knees_forward=knees_forward)
     height = _HEIGHT * legs.reach if height is None else height
     if not 0 < height < legs.reach:
-        raise ModelError(
+        raise ControlError(
             f"Model '{model.name}': the trunk cannot stand {height:g} m over its feet; legs reach "
             f"{legs.reach:.3g} m."
         )
@@ -229,7 +230,7 @@ def trot(
 def _level(hips: Any) -> np.ndarray:
     out = np.asarray(hips, float)
     if out.shape not in ((4, 2), (4, 3)) or not np.all(np.isfinite(out)):
-        raise ModelError(f"hips must have shape [4, 2]: x, y (m) of FR, FL, RR, RL; got {hips}.")
+        raise ControlError(f"hips must have shape [4, 2]: x, y (m) of FR, FL, RR, RL; got {hips}.")
     return np.concatenate([out[:, :2], np.zeros((4, 1))], 1)
 
 
@@ -240,5 +241,5 @@ def _strategy(given: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     unknown = [name for name in given if name not in default]
     if unknown:
-        raise ModelError(f"trot has no option '{unknown[0]}': {', '.join(default)}.")
+        raise ControlError(f"trot has no option '{unknown[0]}': {', '.join(default)}.")
     return {**default, **given}

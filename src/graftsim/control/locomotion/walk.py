@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from graftsim.control.locomotion.trot import Aim, Memory, Trot
 from graftsim.engine.simulator import Simulator
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 from graftsim.model.state import State
 
 
@@ -39,12 +39,12 @@ def walker(
     commands [n, 3]: forward and left speed (m/s), yaw rate (rad/s), for each plan; push [n, nu]:
     added to the commands of the motors. plan: in place of `controller.plan`, a policy's. Works
     under vmap.
-    Raises ModelError: the step of the simulator does not divide the period of the controller.
+    Raises ControlError: the step of the simulator does not divide the period of the controller.
     """
     plan = controller.plan if plan is None else plan
     steps = round(controller.period / float(simulator.dt))
     if steps < 1 or abs(steps * float(simulator.dt) - controller.period) > 1e-9 * steps:
-        raise ModelError(
+        raise ControlError(
             f"The controller plans every {controller.period:g} s, which is no whole number of the "
             f"simulator's steps of {float(simulator.dt):g} s."
         )
