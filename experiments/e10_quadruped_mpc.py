@@ -113,7 +113,7 @@ def osqp_times(solver: OSQP, programs: Any, rows: list[int]) -> tuple[float, flo
             kept[1].solve()
             warm.append(time.process_time() - began)
         kept = (pattern, kept[1] if kept and np.array_equal(kept[0], pattern) else new)
-    return tuple(float(np.median(x)) for x in (matrices, fresh, warm))
+    return float(np.median(matrices)), float(np.median(fresh)), float(np.median(warm))
 
 
 def speed(figures: Figures, robot: Robot, quick: bool) -> dict[str, float]:

@@ -72,6 +72,7 @@ def test_errors_are_those_of_the_matrix_exponential():
         np.testing.assert_allclose(ours[k], np.concatenate([xi, nu]), atol=1e-10)
 
 
+@pytest.mark.long
 def test_own_solver_finds_osqps_forces_and_stays_there():
     """1e-4 of the weight from OSQP at a tolerance of 1e-9, with two feet or four; iterations beyond
     rounding change nothing, and the conditions of optimality hold.

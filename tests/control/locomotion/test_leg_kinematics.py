@@ -11,6 +11,7 @@ from graftsim.control.locomotion.leg_kinematics import angles_of, feet_of
 from graftsim.errors import ModelError
 
 
+@pytest.mark.long
 def test_feet_and_jacobians_are_those_of_the_whole_robot():
     """Places as of the model's own kinematics; Jacobians as their derivative."""
     model = four_legs()

@@ -33,7 +33,7 @@ def test_the_body_is_the_model_s():
     q = controller.standing().at[:3].set(0.0)
     assert float(controller.body.mass) == pytest.approx(float(jnp.sum(model.link.mass)))
     np.testing.assert_allclose(
-        controller.body.com, gs.dynamics.energy.center_of_mass(model, q), atol=1e-12
+        controller.body.com, gs.dynamics.center_of_mass(model, q), atol=1e-12
     )
 
 

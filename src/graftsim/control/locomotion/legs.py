@@ -99,7 +99,7 @@ _ARRAYS = ("axis", "point", "foot", "radius")
 
 def _turning(model: Model, thighs: list[int]) -> list[int]:
     """Links that no hip carries."""
-    carried = model.tree.ancestor[thighs].any(0)
+    carried = np.any(model.tree.ancestor[thighs], axis=0)
     return [i for i in range(model.tree.nl) if not carried[i]]
 
 
