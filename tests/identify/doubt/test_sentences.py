@@ -60,10 +60,7 @@ def test_advice_fits_how_well_the_data_know_it(held: Held, advice: str) -> None:
 
 
 def test_of_several_numbers_only_some_are_known() -> None:
-    held = [
-        Held("actuator.kp[a]", 0.4, 2.0, "N m/rad"),
-        Held("actuator.kp[b]", 9.0, 2.0, "N m/rad"),
-    ]
+    held = [Held("actuator.kp[a]", 0.4, 2.0, "N m/rad"), Held("actuator.kp[b]", 9.0, 2.0, "N m/rad")]
     text = conditional([Row(), Row("joint.damping[b]", 0.1, 1e-3, 2e-2)], "actuator.kp", held)
     assert "known to 0.2 to 1 % if the file is right, to 6 to 20 %" in text
     assert "the 2 numbers actuator.kp, not free, which may be 2 N m/rad off" in text
