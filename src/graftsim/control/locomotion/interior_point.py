@@ -33,8 +33,7 @@ _SIDES = 6
 class InteriorPoint(ForceSolver):
     """Our own solver, of a fixed number of iterations, as a kernel on the CPU.
 
-    Works in jit and vmap; `jax.vmap` fills the lanes, one robot each. kernel: "auto", or False for
-    plain JAX.
+    Works in jit and vmap, which fills lanes with a robot each. kernel: False is plain JAX.
     """
 
     iterations: int = 10
