@@ -23,6 +23,7 @@ SCRIPTS = {
     "experiments/e07_mixture_online.py": ("--quick",),
     "experiments/e08_planar_pushing.py": ("--quick",),
     "experiments/e09_swimmer.py": ("--only", "air", "--quick"),
+    "experiments/e10_quadruped_mpc.py": ("--only", "walk", "--quick"),
     "experiments/e11_gradient_run_time.py": ("--quick",),
     "experiments/e12_chain_mass.py": ("--quick",),
     "experiments/e14_cartpole.py": ("--quick",),

@@ -12,7 +12,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from graftsim.control.locomotion.stance import StanceProblem, dense
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 
 
 class Forces(NamedTuple):
@@ -46,19 +46,21 @@ class OSQP(ForceSolver):
     iterations: int = 4000
 
     def solve(self, problem: StanceProblem) -> Forces:
-        """Raises ModelError: within a compiled function, or where no force is feasible."""
+        """Raises ControlError: within a compiled function, or where no force is feasible."""
         if isinstance(problem.W, Tracer):
-            raise ModelError(
+            raise ControlError(
                 "OSQP solves one program of numbers at a time: call the controller outside jit and "
                 "vmap, or give it solver=InteriorPoint()."
             )
         osqp = _osqp()
+        if not np.all(problem.least <= problem.greatest):
+            raise ControlError(f"OSQP: infeasible: {_named(problem)}")
         kept, H, g, A, lower, upper = self.matrices(problem)
         solver = osqp.OSQP()
         solver.setup(H, g, A, lower, upper, **self.settings())
         found = solver.solve()
         if not np.all(np.isfinite(found.x)):
-            raise ModelError(f"OSQP: {found.info.status}: {_named(problem)}")
+            raise ControlError(f"OSQP: {found.info.status}: {_named(problem)}")
         n = len(problem.free)
         out = np.zeros(12 * n)
         out[kept] = found.x
@@ -101,7 +103,7 @@ def _osqp() -> Any:
     try:
         import osqp
     except ModuleNotFoundError:
-        raise ModelError(
+        raise ControlError(
             "OSQP is not installed: pip install 'graftsim[control]', or take "
             "solver=InteriorPoint(), which needs no library."
         ) from None

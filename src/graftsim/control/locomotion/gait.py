@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Gait:
     phase: tuple[float, float, float, float] = (0.5, 0.0, 0.0, 0.5)
 
     def __post_init__(self) -> None:
-        """Raises ModelError: a period that is not positive, a duty outside 0 to 1."""
+        """Raises ControlError: a period that is not positive, a duty outside 0 to 1."""
         if not self.period > 0:
-            raise ModelError(f"The period of a gait must be positive, got {self.period} s.")
+            raise ControlError(f"The period of a gait must be positive, got {self.period} s.")
         if not 0 < self.duty < 1:
-            raise ModelError(f"The duty of a gait lies between 0 and 1, got {self.duty}.")
+            raise ControlError(f"The duty of a gait lies between 0 and 1, got {self.duty}.")
 
     @property
     def stance(self) -> float:

@@ -33,11 +33,10 @@ _SIDES = 6
 class InteriorPoint(ForceSolver):
     """Our own solver, of a fixed number of iterations, as a kernel on the CPU.
 
-    Works in jit and vmap; `jax.vmap` fills the lanes, one robot each. kernel: "auto", or False for
-    plain JAX.
+    Works in jit and vmap, which fills lanes with a robot each. kernel: False is plain JAX.
     """
 
-    iterations: int = 12
+    iterations: int = 10
     kernel: bool = True
 
     def solve(self, problem: StanceProblem) -> Forces:
@@ -81,23 +80,25 @@ def interior_point(problem: StanceProblem, iterations: int) -> Forces:
         s = _slacks(problem, f)
         mu = _mean(problem, s * z)
         factors = _factorise(problem, W, z / s)
-        # Predictor: straight to the solution. Corrector: what its curvature asks for.
-        df, _ = _newton(problem, W, factors, f, e, jnp.zeros_like(z))
-        ds = -_sides(problem, df)
-        dz = -z - z / s * ds
-        reach = _longest(problem, s, ds, z, dz, 1.0)
-        aim = mu * (_mean(problem, (s + reach * ds) * (z + reach * dz)) / mu) ** 3
-        target = (aim - ds * dz) / s
-        df, de = _newton(problem, W, factors, f, e, target)
-        ds = -_sides(problem, df)
-        dz = target - z - z / s * ds
-        t = _longest(problem, s, ds, z, dz, _SHORT)
-        moved = (f + t * df, e + t * de, z + t * dz)
+
+        def aimed(step: Any, _: Any) -> tuple[Any, None]:
+            # First straight to the solution (target 0), then with what its curvature asks for.
+            target = step[0]
+            df, de = _newton(problem, W, factors, f, e, target)
+            ds = -_sides(problem, df)
+            dz = target - z - z / s * ds
+            reach = _longest(problem, s, ds, z, dz)
+            t = jnp.minimum(1.0, reach)
+            aim = mu * (_mean(problem, (s + t * ds) * (z + t * dz)) / mu) ** 3
+            return ((aim - ds * dz) / s, df, de, dz, reach), None
+
+        still = (jnp.zeros_like(z), f, e, z, mu)
+        (_, df, de, dz, reach), _ = jax.lax.scan(aimed, still, None, length=2)
+        t = jnp.minimum(1.0, _SHORT * reach)
         # Beyond rounding there is nothing to gain, and slacks would vanish.
         goes = mu > least
-        return tuple(
-            jnp.where(goes, new, old) for new, old in zip(moved, (f, e, z), strict=True)
-        ), None
+        moved = (f + t * df, e + t * de, z + t * dz)
+        return tuple(jnp.where(goes, a, b) for a, b in zip(moved, carry, strict=True)), None
 
     (f, e, z), _ = jax.lax.scan(iterate, (f, e, z), None, length=iterations)
     gap = _mean(problem, _slacks(problem, f) * z)
@@ -148,11 +149,10 @@ def _mean(problem: StanceProblem, x: Float[Array, "n 4 6"]) -> Float[Array, ""]:
     return total / (len(x) * _SIDES * jnp.maximum(jnp.sum(weight), 1))
 
 
-def _longest(problem: StanceProblem, s: Array, ds: Array, z: Array, dz: Array, share: float):
-    """The step, at most 1, that goes `share` of the way to the first bound."""
-    stands = problem.stands[None, :, None]
-    worst = jnp.maximum(-ds / s, -dz / z)
-    return jnp.minimum(1.0, share / jnp.maximum(jnp.max(jnp.where(stands, worst, 0.0)), 1e-12))
+def _longest(problem: StanceProblem, s: Array, ds: Array, z: Array, dz: Array) -> Float[Array, ""]:
+    """The step that reaches the first bound."""
+    worst = jnp.where(problem.stands[:, None], jnp.maximum(-ds / s, -dz / z), 0.0)
+    return 1 / jnp.maximum(jnp.max(worst), 1e-12)
 
 
 def _moved(problem: StanceProblem, W: Array, f: Float[Array, "n 4 3"]) -> Float[Array, "n 12"]:

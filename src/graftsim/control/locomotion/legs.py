@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import equinox as eqx
@@ -98,7 +99,7 @@ _ARRAYS = ("axis", "point", "foot", "radius")
 
 def _turning(model: Model, thighs: list[int]) -> list[int]:
     """Links that no hip carries."""
-    carried = model.tree.ancestor[thighs].any(0)
+    carried = np.any(model.tree.ancestor[thighs], axis=0)
     return [i for i in range(model.tree.nl) if not carried[i]]
 
 
@@ -130,7 +131,7 @@ def _chains(model: Model, trunk: int) -> list[tuple[list[int], list[int]]]:
         links = [int(j) for j in np.flatnonzero(tree.ancestor[i])]
         moving = [j for j in links if tree.moving[j]]
         hinges = all(tree.joint_types[j].nv == 1 for j in moving)
-        row = all(_carrier(model, b) == a for a, b in zip(moving, moving[1:], strict=False))
+        row = all(_carrier(model, b) == a for a, b in pairwise(moving))
         if len(moving) == 3 and hinges and row:
             out.append((links, moving))
     return out

@@ -5,8 +5,8 @@ Di Carlo et al., Dynamic locomotion in the MIT Cheetah 3 through convex model-pr
 
     xi = (roll, pitch, yaw; x, y, z),   nu = d xi / dt,   d nu / dt = W f + (0, 0, 0; 0, 0, -g).
 
-W is kept over the horizon, so a step is exactly xi + dt nu + dt^2/2 a and nu + dt a: what the matrix
-exponential of the usual 13 states gives. Forces f are in units of the body's weight.
+W is kept over the horizon, so a step is exactly xi + dt nu + dt^2/2 a and nu + dt a: what the
+matrix exponential of the usual 13 states gives. Forces f are in units of the body's weight.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from graftsim.dynamics.crba import mass_matrix
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 from graftsim.model.model import Links, Model
 from graftsim.spatial import rotation
 
@@ -66,9 +66,9 @@ class Prediction:
     forces.
 
     dt (s), steps; attitude, position, turning, velocity: weights of errors of roll, pitch, yaw
-    (rad); x, y, z (m); angular velocity (rad/s); velocity (m/s). force: weight of each force (1/N^2).
-    A standing foot pushes with `least` to `greatest` of the body's weight, and sideways with at most
-    `friction` of that along x and along y.
+    (rad); x, y, z (m); angular velocity (rad/s); velocity (m/s). force: weight of each force
+    (1/N^2). A standing foot pushes with `least` to `greatest` of the body's weight, and sideways
+    with at most `friction` of that along x and along y.
     """
 
     steps: int = 10
@@ -84,25 +84,25 @@ class Prediction:
     gravity: float = 9.8
 
     def __post_init__(self) -> None:
-        """Raises ModelError: a horizon of no steps, constraints that no force can meet."""
+        """Raises ControlError: a horizon of no steps, constraints that no force can meet."""
         if self.steps < 1 or not self.dt > 0:
-            raise ModelError(
+            raise ControlError(
                 f"A prediction has at least one step of positive length, got {self.steps} of "
                 f"{self.dt} s."
             )
         if not self.least < self.greatest:
-            raise ModelError(
+            raise ControlError(
                 f"No force of a standing foot is feasible: constraint fz >= {self.least:g} m g "
                 f"(least) against fz <= {self.greatest:g} m g (greatest). Give least < greatest."
             )
         if not (self.friction > 0 and self.greatest > 0):
-            raise ModelError(
+            raise ControlError(
                 "No force of a standing foot is feasible inside the pyramid |fx|, |fy| <= friction"
                 f" fz: friction is {self.friction:g}, fz at most {self.greatest:g} m g. Both must "
                 "be positive."
             )
         if not self.force > 0:
-            raise ModelError(f"The weight of forces must be positive, got {self.force:g}.")
+            raise ControlError(f"The weight of forces must be positive, got {self.force:g}.")
 
 
 class Posture(eqx.Module):
@@ -117,7 +117,7 @@ class Posture(eqx.Module):
 
 
 class StanceProblem(eqx.Module):
-    """min sum_k e_k^T diag(Q) e_k + force f_k^T f_k, e = free + (what the forces do), over feasible f.
+    """min sum_k e_k^T Q e_k + force f_k^T f_k over feasible f; e = free + (what the forces do).
 
     W [6, 12]: acceleration of xi per force of the feet (x, y, z of FR, FL, RR, RL); free [n, 12]:
     errors of xi and nu after each step without forces; Q_xi [6], Q_nu [6, 6]; force: the weight;

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -23,7 +24,7 @@ from graftsim.control.locomotion.stance import (
     stance_problem,
 )
 from graftsim.control.locomotion.swing import Swing
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 from graftsim.model.model import Model
 from graftsim.model.state import State
 from graftsim.spatial import rotation
@@ -87,6 +88,10 @@ class Trot(eqx.Module):
     solver: ForceSolver = eqx.field(static=True)
     window: int = eqx.field(static=True)
     period: float = eqx.field(static=True)
+
+    def __hash__(self) -> int:
+        """By structure, as a simulator's: `jax.jit(controller.plan)` looks it up."""
+        return hash(jax.tree.structure(self))
 
     def standing(self) -> Float[Array, " nq"]:
         """Positions `q` in which the robot stands at x = y = 0 with its feet on z = 0."""
@@ -172,7 +177,7 @@ class Trot(eqx.Module):
         return state.q[jnp.array(self.legs.coordinates)].reshape(4, 3)
 
 
-# Of a stretched leg; and the stiffness of swinging legs per mass of the robot, 220 N m/rad for 25.6 kg.
+# Of a stretched leg; stiffness of swinging legs per mass, Laikago's 220 N m/rad for 25.6 kg.
 _HEIGHT, _STIFFNESS = 0.8, 8.6
 
 
@@ -189,16 +194,18 @@ def trot(
 ) -> Trot:
     """The controller of a quadruped with torque motors: see `Trot`.
 
-    height (m): 0.8 of a stretched leg by default; body: by default mass and centre of all
-    links and the inertia of those above the hips; kp: by default 8.6 N m/rad per kg; hips [4, 2 or 3] (m): where the feet FR, FL, RR, RL
-    stand, by default under their hips; knees_forward: else knees bend backward. strategy: `gait`,
-    `swing`, `prediction`, `solver`, `window` (plans, 5) and `period` (s, 0.01).
-    Raises ModelError: no four legs, or no motors, with what was found; a height out of reach.
+    height (m): 0.8 of a stretched leg by default; body: by default mass and centre of all links and
+    the inertia of those above the hips; kp: by default 8.6 N m/rad per kg; hips [4, 2] (m): x, y
+    where the feet FR, FL, RR, RL stand, by default under their hips; knees_forward: else knees bend
+    backward. strategy: `gait`, `swing`, `prediction`, `solver`, `window` (plans, 5) and `period`
+    (s, 0.01).
+    Raises ModelError: no four legs, or no motors, with what was found; ControlError: a height out
+    of reach, an unknown option.
     """
     legs = find_legs(model, knees_forward=knees_forward)
     height = _HEIGHT * legs.reach if height is None else height
     if not 0 < height < legs.reach:
-        raise ModelError(
+        raise ControlError(
             f"Model '{model.name}': the trunk cannot stand {height:g} m over its feet; legs reach "
             f"{legs.reach:.3g} m."
         )
@@ -223,7 +230,7 @@ def trot(
 def _level(hips: Any) -> np.ndarray:
     out = np.asarray(hips, float)
     if out.shape not in ((4, 2), (4, 3)) or not np.all(np.isfinite(out)):
-        raise ModelError(f"hips must have shape [4, 2]: x, y (m) of FR, FL, RR, RL; got {hips}.")
+        raise ControlError(f"hips must have shape [4, 2]: x, y (m) of FR, FL, RR, RL; got {hips}.")
     return np.concatenate([out[:, :2], np.zeros((4, 1))], 1)
 
 
@@ -234,5 +241,5 @@ def _strategy(given: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     unknown = [name for name in given if name not in default]
     if unknown:
-        raise ModelError(f"trot has no option '{unknown[0]}': {', '.join(default)}.")
+        raise ControlError(f"trot has no option '{unknown[0]}': {', '.join(default)}.")
     return {**default, **given}

@@ -10,18 +10,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.control.locomotion.trot import Trot
+from graftsim.control.locomotion.trot import Aim, Memory, Trot
 from graftsim.engine.simulator import Simulator
-from graftsim.errors import ModelError
+from graftsim.errors import ControlError
 from graftsim.model.state import State
 
 
 class Walk(eqx.Module):
-    """A walk: states at the time of each plan (leading axis n + 1), commands of the motors at the
-    first step after each (n), and times (s).
+    """A walk of n plans: states when each is made, and at the end (leading axis n + 1), what the
+    controller remembered then and decided (n), commands of the motors (n) at first, and times (s).
     """
 
     states: State
+    memory: Memory
+    aim: Aim
     u: Float[Array, "n nu"]
     time: Float[Array, " m"]
 
@@ -37,12 +39,12 @@ def walker(
     commands [n, 3]: forward and left speed (m/s), yaw rate (rad/s), for each plan; push [n, nu]:
     added to the commands of the motors. plan: in place of `controller.plan`, a policy's. Works
     under vmap.
-    Raises ModelError: the step of the simulator does not divide the period of the controller.
+    Raises ControlError: the step of the simulator does not divide the period of the controller.
     """
     plan = controller.plan if plan is None else plan
     steps = round(controller.period / float(simulator.dt))
     if steps < 1 or abs(steps * float(simulator.dt) - controller.period) > 1e-9 * steps:
-        raise ModelError(
+        raise ControlError(
             f"The controller plans every {controller.period:g} s, which is no whole number of the "
             f"simulator's steps of {float(simulator.dt):g} s."
         )
@@ -54,9 +56,9 @@ def walker(
 
     def period(carry: Any, given: Any) -> tuple[Any, Any]:
         (state, memory), (command, push) = carry, given
-        aim, memory = plan(state, memory, command)
+        aim, after = plan(state, memory, command)
         state, u = jax.lax.scan(lambda s, _: step(aim, push, s), state, None, length=steps)
-        return (state, memory), (state, u[0])
+        return (state, after), (state, memory, aim, u[0])
 
     @jax.jit
     def walk(state: State, commands: Array, push: Array | None = None) -> Walk:
@@ -64,8 +66,9 @@ def walker(
         push = jnp.zeros((n, simulator.model.nu), state.q.dtype) if push is None else push
         # One step gives the state the form that the loop carries.
         rest = jax.tree.map(lambda x: x[0], simulator.rollout(state, steps=1).states)
-        _, (states, u) = jax.lax.scan(period, (rest, controller.start(state)), (commands, push))
+        start = (rest, controller.start(state))
+        _, (states, memory, aim, u) = jax.lax.scan(period, start, (commands, push))
         states = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), rest, states)
-        return Walk(states, u, controller.period * jnp.arange(n + 1))
+        return Walk(states, memory, aim, u, controller.period * jnp.arange(n + 1))
 
     return walk
