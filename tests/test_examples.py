@@ -113,6 +113,15 @@ def test_written_robot_is_the_fitted_one():
     assert "URDF refuses: joint arm: armature 0.01." in text
 
 
+@pytest.mark.slow
+def test_policy_balances():
+    """Nearly all new starts are caught, a small network learns the policy, environments agree."""
+    text = run("examples/15_policy.py")
+    assert number(text, "upright after 8 s:") >= 250
+    assert number(text, "R2 =") > 0.98
+    assert number(text, "environments:") > 0.99
+
+
 def test_every_example_is_listed_and_tested():
     """The list of examples and this file know them all."""
     listed, tested = (ROOT / "examples/README.md").read_text(), Path(__file__).read_text()
