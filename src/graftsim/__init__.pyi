@@ -6,6 +6,7 @@ from . import (
     dynamics as dynamics,
     kernels as kernels,
     model as model,
+    vision as vision,
 )
 from .check import (
     CHECKS as CHECKS,
@@ -27,6 +28,7 @@ from .engine import (
     Trajectory as Trajectory,
 )
 from .errors import (
+    ControlError as ControlError,
     FileError as FileError,
     GraftsimError as GraftsimError,
     GraftsimWarning as GraftsimWarning,
@@ -202,6 +204,10 @@ from .model import (
     Builder as Builder,
     Model as Model,
     State as State,
+)
+from .optim.clipped_adam import (
+    ClippedAdam as ClippedAdam,
+    time_left as time_left,
 )
 from .optim.mixture import (
     GaussianMixture as GaussianMixture,
