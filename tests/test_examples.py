@@ -168,6 +168,18 @@ def test_code_of_the_page_on_grafts_runs(tmp_path):
     assert {"friction.safetensors", "onnx"} <= {p.name for p in tmp_path.iterdir()}
 
 
+@pytest.mark.long
+def test_code_of_the_page_on_policies_runs(tmp_path):
+    """The blocks of the page, one after the other, are a program, and what it says is so."""
+    text = (ROOT / "docs/policies.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    shown = "print(trained.history[0].cost / trained.cost, cloned.r_squared[0], reward.shape)"
+    script = tmp_path / "page.py"
+    script.write_text("\n".join([*blocks, shown]))
+    share, r_squared, shape = run(str(script)).split(maxsplit=2)
+    assert float(share) > 2 and float(r_squared) > 0.95 and shape == "(64,)\n"
+
+
 def test_code_of_the_page_on_extending_runs(tmp_path):
     """The blocks of the page, one after the other, define classes that lack nothing."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/extending.md").read_text(), re.DOTALL)
