@@ -17,6 +17,7 @@ import optax
 
 import graftsim as gs
 from graftsim.control.train import weights_of, with_weights
+from graftsim.graft import BoundGrafts
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ def reinforce(
     """
     labels = ("policy",)
     count, nu = states.q.shape[0], simulator.model.nu
+    assert isinstance(simulator.grafts, BoundGrafts)
     graft, record = simulator.grafts["policy"], ("control.u", "inputs.policy")
     fade = how.discount ** jnp.arange(steps)
 
