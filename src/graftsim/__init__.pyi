@@ -239,5 +239,8 @@ from .report import (
 from .sensors.sensor import (
     Sensor as Sensor,
 )
+from .viewer.live.viewer import (
+    Viewer as Viewer,
+)
 
 __version__: str
