@@ -96,7 +96,7 @@ def agreement(task: Task) -> float:
     seen, _ = theirs.reset(seed=0)
     state = task.simulator.initial_state(seen[:5], seen[5:])
     u = np.random.default_rng(0).uniform(-0.1, 0.1, (50, 2))
-    motion = task.simulator.rollout(state, np.repeat(u, task.repeat, 0))
+    motion = task.simulator.rollout(state, jnp.asarray(np.repeat(u, task.repeat, 0)))
     for now in u:
         seen, *_ = theirs.step(now)
     mine = np.concatenate([motion.q[-1], motion.qd[-1]])

@@ -17,12 +17,15 @@ import optax
 
 import graftsim as gs
 from graftsim.control.train import weights_of, with_weights
+from graftsim.graft import BoundGrafts
 
 
 @dataclass(frozen=True)
 class Reinforce:
-    """rate: of Adam. sigma: deviation of the noise in the units of the commands, from the first
-    iteration to the last. discount: of the costs to come, by step."""
+    """rate: of Adam at the start, it falls to a hundredth along a cosine. sigma: deviation of the
+    noise in the units of the commands, from the first iteration to the last. discount: of the costs
+    to come, by step.
+    """
 
     iterations: int
     rate: float = 3e-3
@@ -44,6 +47,7 @@ def reinforce(
     """
     labels = ("policy",)
     count, nu = states.q.shape[0], simulator.model.nu
+    assert isinstance(simulator.grafts, BoundGrafts)
     graft, record = simulator.grafts["policy"], ("control.u", "inputs.policy")
     fade = how.discount ** jnp.arange(steps)
 
@@ -57,7 +61,8 @@ def reinforce(
         mean = jax.vmap(jax.vmap(lambda x: own(x)[0][0]))(x)
         return jnp.mean(advantage * jnp.sum((u - mean) ** 2, -1)) / (2 * sigma**2)
 
-    adam: Any = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(how.rate))
+    rate = optax.cosine_decay_schedule(how.rate, how.iterations, alpha=0.01)
+    adam: Any = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(rate))
 
     @jax.jit
     def iterate(weights: Any, memory: Any, key: Any, sigma: Any) -> Any:

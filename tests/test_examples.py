@@ -113,6 +113,15 @@ def test_written_robot_is_the_fitted_one():
     assert "URDF refuses: joint arm: armature 0.01." in text
 
 
+@pytest.mark.slow
+def test_policy_balances():
+    """Nearly all new starts are caught, a small network learns the policy, environments agree."""
+    text = run("examples/15_policy.py")
+    assert number(text, "upright after 8 s:") >= 250
+    assert number(text, "R2 =") > 0.98
+    assert number(text, "environments:") > 0.99
+
+
 def test_every_example_is_listed_and_tested():
     """The list of examples and this file know them all."""
     listed, tested = (ROOT / "examples/README.md").read_text(), Path(__file__).read_text()
@@ -157,6 +166,18 @@ def test_code_of_the_page_on_grafts_runs(tmp_path):
     script.write_text("\n".join([f"import os\n\nos.chdir({str(tmp_path)!r})", *blocks]))
     run(str(script))
     assert {"friction.safetensors", "onnx"} <= {p.name for p in tmp_path.iterdir()}
+
+
+@pytest.mark.long
+def test_code_of_the_page_on_policies_runs(tmp_path):
+    """The blocks of the page, one after the other, are a program, and what it says is so."""
+    text = (ROOT / "docs/policies.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    shown = "print(trained.history[0].cost / trained.cost, cloned.r_squared[0], reward.shape)"
+    script = tmp_path / "page.py"
+    script.write_text("\n".join([*blocks, shown]))
+    share, r_squared, shape = run(str(script)).split(maxsplit=2)
+    assert float(share) > 2 and float(r_squared) > 0.95 and shape == "(64,)\n"
 
 
 def test_code_of_the_page_on_extending_runs(tmp_path):

@@ -34,7 +34,7 @@ class Policy(eqx.Module):
     input_scale: Float[Array, " n"]
     output_scale: Float[Array, " m"]
 
-    def __call__(self, x: Float[Array, "*b n"]) -> Float[Array, "*b m"]:
+    def __call__(self, x: Float[Any, "*b n"]) -> Float[Array, "*b m"]:
         """Commands for inputs, any leading axes."""
         x = jnp.asarray(x, self.input_scale.dtype)
         if x.shape[-1:] != self.input_scale.shape:

@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.engine import Simulator, Trajectory
-from graftsim.engine.simulator import Backend
 from graftsim.errors import ProblemError, VariableError
 from graftsim.graft.bound import BoundGrafts
 from graftsim.model.state import State
@@ -47,29 +46,6 @@ class Ending(StrEnum):
     )
 
 
-@dataclass(frozen=True)
-class Training:
-    """Adam (Kingma & Ba 2015) on the mean cost, with gradients in units of their median norm.
-
-    rate: of Adam at the start, it falls to a hundredth along a cosine. clip: the gradient of each
-    roll-out is cut at this many times the median norm, so that the few that pass by a jump or a
-    bifurcation do not drown the others. until: the mean cost at which the training ends early.
-    """
-
-    iterations: int = 200
-    rate: float = 3e-3
-    clip: float = 3.0
-    until: float = -math.inf
-
-    def __post_init__(self) -> None:
-        """Raises ProblemError: a number that cannot be meant."""
-        if self.iterations < 1:
-            raise ProblemError(f"iterations must be at least 1, got {self.iterations}.")
-        for name in ("rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise ProblemError(f"{name} must be positive, got {getattr(self, name)}.")
-
-
 class Iteration(NamedTuple):
     """Mean cost of the roll-outs, median norm and largest norm of their gradients, and how many
     were left out because they left the finite numbers."""
@@ -78,6 +54,31 @@ class Iteration(NamedTuple):
     gradient: float
     steepest: float
     lost: int
+
+
+@dataclass(frozen=True)
+class Training:
+    """Adam (Kingma & Ba 2015) on the mean cost, with gradients in units of their median norm.
+
+    rate: of Adam at the start, it falls to a hundredth along a cosine. clip: the gradient of each
+    roll-out is cut at this many times the median norm, so that the few that pass by a jump or a
+    bifurcation do not drown the others. until: the mean cost at which the training ends early.
+    after: called with each iteration.
+    """
+
+    iterations: int = 200
+    rate: float = 3e-3
+    clip: float = 3.0
+    until: float = -math.inf
+    after: Callable[[Iteration], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ProblemError: a number that cannot be meant."""
+        if self.iterations < 1:
+            raise ProblemError(f"iterations must be at least 1, got {self.iterations}.")
+        for name in ("rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise ProblemError(f"{name} must be positive, got {getattr(self, name)}.")
 
 
 class Trained(NamedTuple):
@@ -101,15 +102,13 @@ def train(
     record: Sequence[str] = (),
     how: Training | None = None,
     key: Any = None,
-    after: Callable[[Iteration], None] | None = None,
-    backend: Backend = "auto",
 ) -> Trained:
     """Weights of grafts that lower the mean cost of roll-outs of `steps` from many states.
 
     cost: of one `Trajectory` (with what `record` names) a number, in JAX. starts: a `State` whose
     arrays have a leading axis, the roll-outs side by side; or a function of a `jax.random.key` that
     gives one, anew in each iteration. grafts: labels of those that learn. controls: commands given
-    beside the policy's, zero by default. after: called with each iteration.
+    beside the policy's, zero by default.
 
     A roll-out whose cost or gradient is not finite does not count in its iteration. Raises
     ProblemError: states that are not side by side or are no numbers, a cost that is no number;
@@ -129,31 +128,41 @@ def train(
 
     def one(weights: Any, state: State) -> Any:
         own = with_weights(simulator, labels, weights)
-        return cost(own.rollout(state, given, record=record, backend=backend))
+        return cost(own.rollout(state, given, record=record))
 
     weights = weights_of(simulator, labels)
     _check_cost(one, weights, state)
+
+    def states(n: int) -> State:
+        return state if draw is None or n == 0 else draw(jax.random.fold_in(key, n))
+
     evaluate = jax.jit(_robust(one, how.clip))
+    best, lowest, history, outcome = _descend(evaluate, states, weights, how)
+    return Trained(with_weights(simulator, labels, best), lowest, history, outcome)
+
+
+def _descend(
+    evaluate: Callable[..., Any], states: Callable[[int], State], weights: Any, how: Training
+) -> tuple[Any, float, tuple[Iteration, ...], Ending]:
+    """Weights of the lowest cost, that cost, all iterations, and how they ended."""
     step, memory = _adam(how, weights)
-    best, history, outcome = (math.inf, weights), [], Ending.ITERATION_LIMIT
+    best, lowest, history, outcome = weights, math.inf, [], Ending.ITERATION_LIMIT
     for n in range(how.iterations):
-        if draw is not None and n:
-            state = draw(jax.random.fold_in(key, n))
-        found, slope = evaluate(weights, state)
-        moved, memory = step(weights, slope, memory)
-        history.append(Iteration(*(float(x) for x in found[:3]), int(found[3])))
-        if after is not None:
-            after(history[-1])
-        if not (math.isfinite(history[-1].cost) and math.isfinite(history[-1].gradient)):
+        found, slope = evaluate(weights, states(n))
+        value, middle, most, lost = (float(x) for x in found)
+        history.append(Iteration(value, middle, most, int(lost)))
+        if how.after is not None:
+            how.after(history[-1])
+        if not (math.isfinite(value) and math.isfinite(middle)):
             outcome = Ending.NON_FINITE
             break
-        if history[-1].cost < best[0]:
-            best = history[-1].cost, weights
-        if history[-1].cost <= how.until:
+        if value < lowest:
+            best, lowest = weights, value
+        if value <= how.until:
             outcome = Ending.REACHED
             break
-        weights = moved
-    return Trained(with_weights(simulator, labels, best[1]), best[0], tuple(history), outcome)
+        weights, memory = step(weights, slope, memory)
+    return best, lowest, tuple(history), outcome
 
 
 def weights_of(simulator: Simulator, labels: Sequence[str]) -> tuple[Array, ...]:

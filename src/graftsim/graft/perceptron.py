@@ -106,6 +106,7 @@ class Perceptron(Network):
         weights = [np.ascontiguousarray(np.asarray(layer.weight).T) for layer in self.layers]
         biases = [np.asarray(layer.bias) for layer in self.layers]
         activation, signs = ACTIVATIONS[self.activation].in_numpy, self.signs
+        assert activation is not None
         *inner, (last, offset) = zip(weights, biases, strict=True)
 
         def evaluate(x: Any) -> np.ndarray:
