@@ -216,6 +216,16 @@ def test_closed_ankle_finds_the_length_of_a_rod():
     assert number(text, "length of the rod:") == pytest.approx(245, abs=0.01)
 
 
+@pytest.mark.long
+def test_a_pole_swings_up_and_is_held():
+    """Within a degree of upright, with no more force than the motor has."""
+    text = run("examples/14_swing_up.py")
+    assert text.startswith("converged")
+    assert number(text, "greatest force") <= 10
+    assert abs(number(text, "the pole")) == pytest.approx(180, abs=0.5)
+    assert abs(number(text, "control the pole is")) == pytest.approx(180, abs=1)
+
+
 def test_contact_has_the_slopes_of_a_bounce():
     """By the height it is dropped from and by restitution, beside the closed form."""
     text = run("examples/11_contact.py")

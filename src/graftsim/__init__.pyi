@@ -1,6 +1,13 @@
 """The public face, listed once: what `import graftsim` offers, and where it is found."""
 
-from . import contact as contact, dynamics as dynamics, kernels as kernels, model as model
+from . import (
+    contact as contact,
+    control as control,
+    dynamics as dynamics,
+    kernels as kernels,
+    model as model,
+    vision as vision,
+)
 from .check import (
     CHECKS as CHECKS,
     Check as Check,
@@ -21,6 +28,7 @@ from .engine import (
     Trajectory as Trajectory,
 )
 from .errors import (
+    ControlError as ControlError,
     FileError as FileError,
     GraftsimError as GraftsimError,
     GraftsimWarning as GraftsimWarning,
@@ -230,6 +238,9 @@ from .report import (
 )
 from .sensors.sensor import (
     Sensor as Sensor,
+)
+from .viewer.live.viewer import (
+    Viewer as Viewer,
 )
 
 __version__: str

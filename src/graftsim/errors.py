@@ -30,6 +30,10 @@ class ProblemError(GraftsimError):
     """A fit that cannot be posed: an empty selection, no data, a parameter nothing depends on."""
 
 
+class ControlError(GraftsimError):
+    """A control problem that cannot be posed: no horizon, limits that cross, a cost of many."""
+
+
 class VariableError(GraftsimError):
     """A named variable that does not exist, or is needed before it is computed."""
 

@@ -186,7 +186,7 @@ class Simulator(eqx.Module):
     def step(self, state: State, u: Float[Array, " nu"] | None = None) -> State:
         """State dt later under commands u (default zero), held over the step."""
         u = jnp.zeros(self.model.nu, state.q.dtype) if u is None else u
-        state = _ready(self, state, u)
+        state = ready(self, state, u)
         m = prepare(fuse(self.model))
         return self._advance(m, state, u, self._scope(state), self._delay_shares())
 
@@ -240,7 +240,7 @@ class Simulator(eqx.Module):
 
         def trace(state: State, u: Array) -> None:
             plain = replace(self, grafts=None)
-            plain._advance(m, _ready(plain, state, u), u, scope, plain._delay_shares())
+            plain._advance(m, ready(plain, state, u), u, scope, plain._delay_shares())
 
         jax.eval_shape(trace, self.initial_state(), jnp.zeros(self.model.nu, self.dt.dtype))
         return {
@@ -359,7 +359,7 @@ def _stack_steps(
     """States after each step, and what was recorded in it."""
     m = prepare(fuse(simulator.model))
     chosen = [(text, reader(simulator, m.model, text)) for text in record]
-    state = _ready(simulator, state, _first_command(simulator, controls))
+    state = ready(simulator, state, _first_command(simulator, controls))
     shares = simulator._delay_shares()
 
     def body(s: State, u: Array) -> tuple[State, tuple[State, dict[str, Array]]]:
@@ -376,7 +376,7 @@ def _trajectory(
     simulator: Simulator, state: State, controls: Array, states: State, recorded: dict[str, Array]
 ) -> Trajectory:
     """With the initial state in front."""
-    state = _ready(simulator, state, _first_command(simulator, controls))
+    state = ready(simulator, state, _first_command(simulator, controls))
     states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
     time = simulator.dt * jnp.arange(states.q.shape[0])
     return Trajectory(states=states, time=time, recorded=recorded)
@@ -425,7 +425,7 @@ def _rollout(
     return scan_steps(simulator, state, controls, record)
 
 
-def _ready(simulator: Simulator, state: State, u: Any) -> State:
+def ready(simulator: Simulator, state: State, u: Any) -> State:
     """A state that was made without regard to grafts, contact, delays begins with fresh memory.
 
     u: the first commands. Raises VariableError: it has the memory of other grafts or delays.
