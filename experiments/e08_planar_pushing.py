@@ -57,10 +57,11 @@ from graftsim.targets import Figures
 TUNING, LEARNING = 80, 200
 HYBRIDS = {"pose": "hybrid a", "free": "hybrid b", "place": "hybrid c", "mirrored": "hybrid d"}
 # The one that is held to the target, and the one whose friction is drawn.
-CHOSEN, MAPPED = "mirrored", "place"
+CHOSEN, MAPPED = "free", "place"
 PARTS = ("pushes", "endpoints", "discover")
-# Of endpoints: how many fit, and steps of Adam.
-FITTED, ENDPOINT_TUNING, ENDPOINT_LEARNING = 4000, 60, 500
+# Of endpoints: how many fit, and steps of Adam; a network sees a twentieth of a batch, so its
+# weights take larger steps than WEIGHT_UNIT.
+FITTED, ENDPOINT_TUNING, ENDPOINT_LEARNING, ENDPOINT_UNIT = 4000, 60, 500, 1.5e-2
 
 
 def whole_pushes(
@@ -143,7 +144,7 @@ def endpoints(figures: Figures, shapes: dict[str, Shape], everything: Pushes, se
     hybrid = replace(hybrid, friction=tuned.friction)
     label = f"endpoints, {HYBRIDS[CHOSEN]}"
     began = time.perf_counter()
-    hybrid = trial.fit(hybrid, ENDPOINT_LEARNING, label)
+    hybrid = trial.fit(hybrid, ENDPOINT_LEARNING, label, ENDPOINT_UNIT)
     figures.note(f"{label}: time of the fit", time.perf_counter() - began, "s")
     after = errors(pushing_fit.final(hybrid, shapes, test), test)
     second = judge(figures, label, after)

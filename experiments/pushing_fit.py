@@ -140,8 +140,13 @@ def objective(simulator: gs.Simulator) -> Any:
     return cost
 
 
-def fit(found: Candidate, sets: list[Set], iterations: int, say: str) -> Candidate:
-    """Least misses of sets of pushes, in random batches of large ones; all sets weigh alike."""
+def fit(
+    found: Candidate, sets: list[Set], iterations: int, say: str, unit: float = WEIGHT_UNIT
+) -> Candidate:
+    """Least misses of sets of pushes, in random batches of large ones; all sets weigh alike.
+
+    unit: step of Adam of weights.
+    """
     cost = objective(found.simulator)
 
     def batch(own: Set) -> Evaluate:
@@ -159,7 +164,7 @@ def fit(found: Candidate, sets: list[Set], iterations: int, say: str) -> Candida
     end = gs.ClippedAdam(iterations).minimise(
         [batch(own) for own in sets],
         start,
-        (np.broadcast_to(UNITS, start[0].shape), np.full(start[1].shape, WEIGHT_UNIT)),
+        (np.broadcast_to(UNITS, start[0].shape), np.full(start[1].shape, unit)),
         project=lambda x: (jnp.clip(x[0], low, high), x[1]),
         progress=gs.time_left(say),
     )

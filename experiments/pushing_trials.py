@@ -57,10 +57,12 @@ class Trial:
         world = {k: x * [1, 1, 0, 0, 0] for k, x in registration(pushes[~held]).items()}
         self.shapes, self.pushes, self.held = shapes, registered(pushes, world), held
 
-    def fit(self, found: Candidate, iterations: int, say: str) -> Candidate:
-        """On those that are not held out."""
+    def fit(
+        self, found: Candidate, iterations: int, say: str, unit: float = pushing_fit.WEIGHT_UNIT
+    ) -> Candidate:
+        """On those that are not held out; unit: step of Adam of weights."""
         own = pushing_fit.chosen(found, self.shapes, self.pushes[~self.held])
-        return pushing_fit.fit(found, [own], iterations, say)
+        return pushing_fit.fit(found, [own], iterations, say, unit)
 
     def errors(self, path: np.ndarray) -> Errors:
         """Of those held out."""
