@@ -61,7 +61,7 @@ CHOSEN, MAPPED = "free", "place"
 PARTS = ("pushes", "endpoints", "discover")
 # Of endpoints: how many fit, and steps of Adam; a network sees a twentieth of a batch, so its
 # weights take larger steps than WEIGHT_UNIT.
-FITTED, ENDPOINT_TUNING, ENDPOINT_LEARNING, ENDPOINT_UNIT = 4000, 60, 500, 1.5e-2
+FITTED, ENDPOINT_TUNING, ENDPOINT_LEARNING, ENDPOINT_UNIT = 4000, 60, 300, 1.5e-2
 
 
 def whole_pushes(
