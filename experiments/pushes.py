@@ -21,8 +21,6 @@ DT, LONGEST, NEAR = 0.005, 1.0, 0.002
 CORNERS, POINTS = 104, 16
 # Speed (m/s) at which tips of endpoints go.
 PLAYED = 0.1
-# Of a whole push, what its last pose weighs in a fit: the one that is judged.
-LAST = 0.8
 # Tip positions come from joint angles, with steps of 10 um: a local line over so many seconds.
 SMOOTHING = 0.05
 
@@ -83,15 +81,16 @@ class Pushes:
         t = np.arange(self.pose.shape[1])
         return t <= self.last[:, None] if self.whole else t == self.last[:, None]
 
-    @property
-    def weights(self) -> np.ndarray:
-        """[n, t]: what samples weigh in a fit, the last one LAST of a push, those before the rest.
+    def weights(self, last: float | None = None) -> np.ndarray:
+        """[n, t]: what samples weigh in a fit: alike, or the last of a whole push `last` of it.
 
-        While the tip moves, clocks of robot and cameras that differ by 10 ms are a millimetre.
+        While the tip moves, clocks of robot and cameras that differ by 10 ms are a millimetre, for
+        which friction would take the blame.
         """
-        t, last = np.arange(self.pose.shape[1]), self.last[:, None]
-        share = (1 - LAST) / last if self.whole else 0.0
-        return np.where(t == last, LAST if self.whole else 1.0, np.where(t < last, share, 0.0))
+        if last is None or not self.whole:
+            return self.counts.astype(float)
+        t, end = np.arange(self.pose.shape[1]), self.last[:, None]
+        return np.where(t == end, last, np.where(t < end, (1 - last) / end, 0.0))
 
 
 def read_shapes(folder: Path) -> dict[str, Shape]:

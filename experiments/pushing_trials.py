@@ -61,7 +61,8 @@ class Trial:
         self, found: Candidate, iterations: int, say: str, unit: float = pushing_fit.WEIGHT_UNIT
     ) -> Candidate:
         """On those that are not held out; unit: step of Adam of weights."""
-        own = pushing_fit.chosen(found, self.shapes, self.pushes[~self.held])
+        last = pushing_fit.LAST if found.simulator.grafts is None else None
+        own = pushing_fit.chosen(found, self.shapes, self.pushes[~self.held], last)
         return pushing_fit.fit(found, [own], iterations, say, unit)
 
     def errors(self, path: np.ndarray) -> Errors:
