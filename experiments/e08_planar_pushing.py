@@ -43,13 +43,12 @@ from pushes import (
     read_endpoints,
     read_pushes,
     read_shapes,
-    registered,
-    registration,
 )
 from pushing import START, scene
-from pushing_fit import Candidate, Errors, errors, run
+from pushing_fit import Candidate, errors, run
 from pushing_grafts import grafted
 from pushing_pictures import draw_friction, draw_pushes
+from pushing_trials import FOLDS, Trial, folds, force_error, judge, together
 
 import graftsim as gs
 from graftsim.targets import Figures
@@ -58,70 +57,11 @@ from graftsim.targets import Figures
 TUNING, LEARNING = 80, 200
 HYBRIDS = {"pose": "hybrid a", "free": "hybrid b", "place": "hybrid c", "mirrored": "hybrid d"}
 # The one that is held to the target, and the one whose friction is drawn.
-CHOSEN, MAPPED = "mirrored", "place"
+CHOSEN, MAPPED = "free", "place"
 PARTS = ("pushes", "endpoints", "discover")
-FOLDS = 3
-# Of endpoints: how many fit, and steps of Adam.
-FITTED, ENDPOINT_TUNING, ENDPOINT_LEARNING = 4000, 60, 500
-
-
-def folds(pushes: Pushes, seed: int) -> np.ndarray:
-    """[n]: the fold of each push, even over shapes and speeds."""
-    rng, found, k = np.random.default_rng(seed), np.zeros(len(pushes), int), 0
-    group = np.array([name.split("_i")[0] for name in pushes.names])
-    for g in np.unique(group):
-        own = rng.permutation(np.flatnonzero(group == g))
-        found[own] = (np.arange(len(own)) + k) % FOLDS
-        k += len(own)
-    return found
-
-
-def judge(figures: Figures, name: str, found: Errors) -> tuple[float, float]:
-    """Mean errors of final poses, into the table."""
-    position, yaw = float(found.position.mean()), float(found.yaw.mean())
-    figures.note(f"{name}: final position error", 1e3 * position, "mm")
-    figures.note(f"{name}: final yaw error", yaw, "rad")
-    return position, yaw
-
-
-def force_error(reaction: np.ndarray, pushes: Pushes) -> tuple[float, float]:
-    """Mean size of the measured tip force (N), and of its difference to the reaction.
-
-    Means over 50 ms; pushes whose sensor stands still are left out.
-    """
-    measured, off = [], []
-    for k in range(len(pushes)):
-        real = pushes.wrench[k, : pushes.last[k], :2]
-        if np.linalg.norm(real.std(0)) < 0.1:
-            continue
-        n = len(real) // 10 * 10
-        pair = (x[:n].reshape(-1, 10, 2).mean(1) for x in (real, reaction[k]))
-        real, simulated = pair
-        measured.append(np.linalg.norm(real, axis=1).mean())
-        off.append(np.linalg.norm(simulated - real, axis=1).mean())
-    return float(np.mean(measured)), float(np.mean(off))
-
-
-class Trial:
-    """A set of pushes of which some fit and others judge."""
-
-    def __init__(self, shapes: dict[str, Shape], pushes: Pushes, held: np.ndarray) -> None:
-        world = {k: x * [1, 1, 0, 0, 0] for k, x in registration(pushes[~held]).items()}
-        self.shapes, self.pushes, self.held = shapes, registered(pushes, world), held
-
-    def fit(self, found: Candidate, iterations: int, say: str) -> Candidate:
-        """On those that are not held out."""
-        own = pushing_fit.chosen(found, self.shapes, self.pushes[~self.held])
-        return pushing_fit.fit(found, [own], iterations, say)
-
-    def errors(self, path: np.ndarray) -> Errors:
-        """Of those held out."""
-        return Errors(*(x[self.held] for x in errors(path, self.pushes)))
-
-
-def together(found: list[Errors]) -> Errors:
-    """Of all trials."""
-    return Errors(*(np.concatenate(x) for x in zip(*found, strict=True)))
+# Of endpoints: how many fit, and steps of Adam; a network sees a twentieth of a batch, so its
+# weights take larger steps than WEIGHT_UNIT.
+FITTED, ENDPOINT_TUNING, ENDPOINT_LEARNING, ENDPOINT_UNIT = 4000, 60, 300, 1.5e-2
 
 
 def whole_pushes(
@@ -204,7 +144,7 @@ def endpoints(figures: Figures, shapes: dict[str, Shape], everything: Pushes, se
     hybrid = replace(hybrid, friction=tuned.friction)
     label = f"endpoints, {HYBRIDS[CHOSEN]}"
     began = time.perf_counter()
-    hybrid = trial.fit(hybrid, ENDPOINT_LEARNING, label)
+    hybrid = trial.fit(hybrid, ENDPOINT_LEARNING, label, ENDPOINT_UNIT)
     figures.note(f"{label}: time of the fit", time.perf_counter() - began, "s")
     after = errors(pushing_fit.final(hybrid, shapes, test), test)
     second = judge(figures, label, after)

@@ -10,8 +10,9 @@ uniform pressure's root mean square distance, and the tip's friction.
 from __future__ import annotations
 
 import numpy as np
-from pushes import TIP, Pushes, Shape, gap, normals
+from pushes import TIP, Pushes, Shape, gap
 from pushing_fit import MISS
+from pushing_registration import normals
 from scipy.optimize import minimize
 
 # Within a step of this many samples the twist is constant.

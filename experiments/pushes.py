@@ -21,8 +21,6 @@ DT, LONGEST, NEAR = 0.005, 1.0, 0.002
 CORNERS, POINTS = 104, 16
 # Speed (m/s) at which tips of endpoints go.
 PLAYED = 0.1
-# Of a whole push, what its last pose weighs in a fit: the one that is judged.
-LAST = 0.8
 # Tip positions come from joint angles, with steps of 10 um: a local line over so many seconds.
 SMOOTHING = 0.05
 
@@ -83,15 +81,16 @@ class Pushes:
         t = np.arange(self.pose.shape[1])
         return t <= self.last[:, None] if self.whole else t == self.last[:, None]
 
-    @property
-    def weights(self) -> np.ndarray:
-        """[n, t]: what samples weigh in a fit, the last one LAST of a push, those before the rest.
+    def weights(self, last: float | None = None) -> np.ndarray:
+        """[n, t]: what samples weigh in a fit: alike, or the last of a whole push `last` of it.
 
-        While the tip moves, clocks of robot and cameras that differ by 10 ms are a millimetre.
+        While the tip moves, clocks of robot and cameras that differ by 10 ms are a millimetre, for
+        which friction would take the blame.
         """
-        t, last = np.arange(self.pose.shape[1]), self.last[:, None]
-        share = (1 - LAST) / last if self.whole else 0.0
-        return np.where(t == last, LAST if self.whole else 1.0, np.where(t < last, share, 0.0))
+        if last is None or not self.whole:
+            return self.counts.astype(float)
+        t, end = np.arange(self.pose.shape[1]), self.last[:, None]
+        return np.where(t == end, last, np.where(t < end, (1 - last) / end, 0.0))
 
 
 def read_shapes(folder: Path) -> dict[str, Shape]:
@@ -229,51 +228,6 @@ def read_endpoints(folder: Path, shapes: dict[str, Shape]) -> Pushes:
             names = f"{path.stem}:{k}", path.stem, shape, surface, shapes[shape].outline
             found.append((*names, tip, pose, np.zeros((1, 3)), last))
     return Pushes(*(np.array(x) for x in zip(*found, strict=True)))
-
-
-def registration(pushes: Pushes) -> dict[str, np.ndarray]:
-    """By session how far (m) the tip is off in the world, the outline in the object, and how much
-    larger it is [5]: what makes gaps in contact TIP, by least squares with a price of 1 mm.
-
-    Robot, cameras and markers have axes of their own, which are set anew with each object. The last
-    two thirds of a push count, its end where no more is known.
-    """
-    return {name: _offsets(pushes[pushes.session == name]) for name in np.unique(pushes.session)}
-
-
-def _offsets(pushes: Pushes) -> np.ndarray:
-    slopes, gaps = [], []
-    for k in range(len(pushes)):
-        last = pushes.last[k]
-        rows = np.linspace(last // 3, last, 12).astype(int) if pushes.whole else np.array([last])
-        tip, pose, outline = pushes.tip[k, rows], pushes.pose[k, rows], pushes.outline[k]
-        away, n = gap(tip, pose, outline) - TIP, normals(tip, pose, outline)
-        c, s = np.cos(pose[:, 2]), np.sin(pose[:, 2])
-        own = np.stack([c * n[:, 0] + s * n[:, 1], -s * n[:, 0] + c * n[:, 1]], 1)
-        near = np.abs(away) < 4e-3
-        # A push is one observation, however many samples it has.
-        share = 1 / np.sqrt(len(rows))
-        slopes.append(share * np.concatenate([n, own, np.ones((len(n), 1))], 1)[near])
-        gaps.append(share * away[near])
-    A, b = np.concatenate(slopes), np.concatenate(gaps)
-    return np.linalg.solve(A.T @ A + np.eye(5), A.T @ b)
-
-
-def registered(pushes: Pushes, by: dict[str, np.ndarray]) -> Pushes:
-    """With tips and outlines where the cameras would see them; sessions unknown stay."""
-    off = np.stack([by.get(name, np.zeros(5)) for name in pushes.session])
-    edge = np.roll(pushes.outline, -1, 1) - np.roll(pushes.outline, 1, 1)
-    outside = np.stack([edge[..., 1], -edge[..., 0]], -1)
-    outside /= np.linalg.norm(outside, axis=-1, keepdims=True)
-    outline = pushes.outline + off[:, None, 2:4] + off[:, 4, None, None] * outside
-    return replace(pushes, tip=pushes.tip - off[:, None, :2], outline=outline)
-
-
-def normals(tip: np.ndarray, pose: np.ndarray, outline: np.ndarray) -> np.ndarray:
-    """Directions [.., 2] in which gaps grow, the object's outward normals, by differences."""
-    e = 1e-6 * np.eye(2)
-    steps = [(gap(tip + d, pose, outline) - gap(tip - d, pose, outline)) / 2e-6 for d in e]
-    return np.stack(steps, -1)
 
 
 def _in_order(x: np.ndarray) -> np.ndarray:

@@ -93,6 +93,13 @@ class ClippedAdam:
         adam = optax.adam(
             optax.warmup_cosine_decay_schedule(0.0, 1.0, first, max(self.iterations, first + 1))
         )
+
+        @jax.jit
+        def moved(x: Tree, slope: Tree, share: Any, state: Any) -> tuple[Tree, Any]:
+            slope = jax.tree.map(lambda g: g * lanes.beside(share, g), slope)
+            update, state = adam.update(slope, state)
+            return jax.tree.map(lambda a, d, u: a + d * u, x, update, unit), state
+
         state, rng = adam.init(x), np.random.default_rng(self.seed)
         sizes, history, kept = [], [], _Kept(lanes, judge, x)
         for k in range(self.iterations):
@@ -103,9 +110,7 @@ class ClippedAdam:
             sizes.append(lanes.size(slope))
             share = np.minimum(1.0, self.cut * np.median(sizes[-self.memory :], 0)
                                / np.maximum(sizes[-1], 1e-300))  # fmt: skip
-            slope = jax.tree.map(lambda g, c=share: g * lanes.beside(c, g), slope)
-            update, state = adam.update(slope, state)
-            x = jax.tree.map(lambda a, d, u: a + d * u, x, update, unit)
+            x, state = moved(x, slope, share, state)
             x = x if project is None else project(x)
             history.append(value)
             if (k + 1) % self.every == 0 or k + 1 == self.iterations:
