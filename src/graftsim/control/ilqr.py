@@ -30,6 +30,8 @@ from graftsim.control.linear import linear_steps, tangent_size
 from graftsim.engine.simulator import Simulator
 from graftsim.model.state import State
 
+# States and commands up to which the backward pass is straight code; matrix products by XLA beyond.
+_UNROLLED = 24
 # Regularisation with which the promise of a step is taken at its word.
 _LITTLE = 1e-5
 
@@ -234,4 +236,5 @@ def improve(
         stages = with_curvature(form, numbers, nominal, controls, linear.A, stages, ending)
     room = None if limits is None else Limits(limits.low - controls, limits.high - controls)
     args = (jnp.concatenate(linear, -1), stages, ending, room, mu)
-    return program(riccati, *args)(*args)
+    small = n + controls.shape[1] <= _UNROLLED
+    return program(riccati, *args)(*args) if small else riccati(*args)
