@@ -67,7 +67,7 @@ def puck(dt=0.01):
     b = gs.Builder("puck", gravity=(0, 0, 0))
     b.link("finger", joint="prismatic", axis=(1, 0, 0), mass=0.3)
     b.link("puck", joint="prismatic", axis=(1, 0, 0), origin=(0.2, 0, 0), mass=0.5,
-           friction=1.5, friction_velocity=0.02)  # fmt: skip
+           friction=1.5, friction_velocity=0.2)  # fmt: skip
     b.geom("sphere", 0.03, "finger", name="tip")
     b.geom("sphere", 0.1, "puck", name="side")
     b.actuator("push", "finger", force_range=(-20, 20))

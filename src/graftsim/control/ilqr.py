@@ -33,7 +33,7 @@ from graftsim.model.state import State
 # States and commands up to which the backward pass is straight code; matrix products by XLA beyond.
 _UNROLLED = 24
 # Regularisation with which the promise of a step is taken at its word.
-_LITTLE = 1e-5
+_LITTLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ def optimise(task: Task, solver: ILQR, began: float, time_limit: float | None) -
             gains, decrease = found.improvement.K, status.promised
         enough = solver.tolerance * abs(status.cost)
         # Great damping promises little everywhere: that is no minimum.
-        still = status.definite and decrease <= enough and damping.mu <= _LITTLE
-        if still or (taken and costs[-1] - status.cost <= enough):
+        still = decrease <= enough or (taken and costs[-1] - status.cost <= enough)
+        if still and status.definite and damping.mu <= _LITTLE:
             outcome = Outcome.CONVERGED
         elif not taken and damping.mu >= solver.most:
             outcome = Outcome.STALLED
