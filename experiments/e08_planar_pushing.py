@@ -7,11 +7,13 @@ FOLDER` all are fitted and those of that folder judge. Robot and cameras disagre
 tips are registered first, for all models alike, on the pushes that are fitted.
 
 Judged is the pose at the end of each push (the tip stops, 1 s at most). Models: start, tuned
-(friction of sliding and breaking away, speed of the curve, the tip's friction, by surface), three
-hybrids with a network end to end, a network outside the engine, and the ellipsoidal limit surface.
-The tip's force in the simulation, which no fit has seen, is compared with the measured one.
+(friction of sliding and breaking away, speed of the curve, the tip's friction, how far out the
+ground carries, by surface), four hybrids with a network end to end, a network outside the engine,
+and the ellipsoidal limit surface. The tip's force in the simulation, which no fit has seen, is
+compared with the measured one.
 
-`mcube_push_endpoints`: some thousand pushes fit, all others judge; a network for each object.
+`mcube_push_endpoints`: some thousand pushes fit, all others judge; a network for each object on
+each surface.
 """
 
 from __future__ import annotations
@@ -47,15 +49,16 @@ from pushes import (
 from pushing import START, scene
 from pushing_fit import Candidate, Errors, errors, run
 from pushing_grafts import grafted
+from pushing_pictures import draw_friction, draw_pushes
 
 import graftsim as gs
 from graftsim.targets import Figures
 
 # Steps of Adam: of friction alone, of friction and weights.
 TUNING, LEARNING = 80, 200
-HYBRIDS = {"pose": "hybrid a", "free": "hybrid b", "points": "hybrid c"}
-# The one that is held to the target.
-CHOSEN = "free"
+HYBRIDS = {"pose": "hybrid a", "free": "hybrid b", "place": "hybrid c", "mirrored": "hybrid d"}
+# The one that is held to the target, and the one whose friction is drawn.
+CHOSEN, MAPPED = "mirrored", "place"
 PARTS = ("pushes", "endpoints", "discover")
 FOLDS = 3
 # Of endpoints: how many fit, and steps of Adam.
@@ -108,7 +111,8 @@ class Trial:
 
     def fit(self, found: Candidate, iterations: int, say: str) -> Candidate:
         """On those that are not held out."""
-        return pushing_fit.fit(found, self.shapes, self.pushes, ~self.held, iterations, say)
+        own = pushing_fit.chosen(found, self.shapes, self.pushes[~self.held])
+        return pushing_fit.fit(found, [own], iterations, say)
 
     def errors(self, path: np.ndarray) -> Errors:
         """Of those held out."""
@@ -195,8 +199,8 @@ def endpoints(figures: Figures, shapes: dict[str, Shape], everything: Pushes, se
     tuned = trial.fit(plain, ENDPOINT_TUNING, "endpoints, tuned")
     before = errors(pushing_fit.final(tuned, shapes, test), test)
     first = judge(figures, "endpoints, tuned", before)
-    objects = tuple(np.unique(everything.shape).tolist())
-    hybrid = pushing_fit.start(grafted(scene(), CHOSEN, seed), np.array(START), objects)
+    kinds = tuple(np.unique(everything.kind).tolist())
+    hybrid = pushing_fit.start(grafted(scene(), CHOSEN, seed), np.array(START), kinds)
     hybrid = replace(hybrid, friction=tuned.friction)
     label = f"endpoints, {HYBRIDS[CHOSEN]}"
     began = time.perf_counter()
@@ -217,42 +221,18 @@ def endpoints(figures: Figures, shapes: dict[str, Shape], everything: Pushes, se
 
 
 def draw(folder: str | None, trials: list[Trial], found: dict[str, list[Candidate]]) -> None:
-    """Six pushes that were held out, and all their errors, sorted."""
+    """Pushes of the first trial that were held out, all errors, and friction as it was learned."""
     if folder is None or CHOSEN not in found:
         return
-    looks = (("tuned", pictures.PLAIN), (CHOSEN, pictures.HYBRID))
-    figure, grid = pictures.axes(4, 2, width=3.2)
-    paths = {k: [run(x, t.shapes, t.pushes)[0] for t, x in zip(trials, found[k], strict=True)]
-             for k, _ in looks}  # fmt: skip
+    names = {"tuned": "tuned", "hybrid": CHOSEN}
+    paths = {k: [run(x, t.shapes, t.pushes)[0] for t, x in zip(trials, found[v], strict=True)]
+             for k, v in names.items()}  # fmt: skip
+    every = {k: together([t.errors(p) for t, p in zip(trials, x, strict=True)])
+             for k, x in paths.items()}  # fmt: skip
     t = trials[0]
-    moved = np.linalg.norm(t.pushes.pose[:, -1, :2] - t.pushes.pose[:, 0, :2], axis=1)
-    rows = np.flatnonzero(t.held & (moved > 0.02))[:6]
-    for a, k in zip(grid.flat, rows, strict=False):
-        measured = t.pushes.pose[k]
-        outline(a, t.pushes, k, measured[0], "0.8", "start")
-        outline(a, t.pushes, k, measured[-1], pictures.TRUTH, "measured", 2.2)
-        for name, colour in looks:
-            outline(a, t.pushes, k, paths[name][0][k, -1], colour, name)
-        a.plot(*t.pushes.tip[k].T, ":", color=pictures.NETWORK, label="tip")
-        a.set_aspect("equal")
-        a.set_title(str(t.pushes.names[k]).removesuffix(".npz"), fontsize=7)
-    grid[0, 0].legend(frameon=False, fontsize=7)
-    for name, colour in looks:
-        all_errors = together([t.errors(p) for t, p in zip(trials, paths[name], strict=True)])
-        share = np.linspace(0, 1, len(all_errors.position))
-        grid[1, 2].plot(share, 1e3 * np.sort(all_errors.position), color=colour, label=name)
-        grid[1, 3].plot(share, np.sort(all_errors.yaw), color=colour, label=name)
-    grid[1, 2].set(xlabel="share of pushes", ylabel="final position error (mm)")
-    grid[1, 3].set(xlabel="share of pushes", ylabel="final yaw error (rad)")
-    pictures.save(figure, folder, "e08_pushes")
-
-
-def outline(a: object, pushes: Pushes, k: int, pose: np.ndarray, colour: str, label: str,
-            width: float = 1.2) -> None:  # fmt: skip
-    """An object's outline at a pose."""
-    c, s = np.cos(pose[2]), np.sin(pose[2])
-    x = pushes.outline[k] @ np.array([[c, s], [-s, c]]) + pose[:2]
-    a.plot(*np.concatenate([x, x[:1]]).T, color=colour, label=label, linewidth=width)
+    ends = {k: x[0][t.held, -1] for k, x in paths.items()}
+    draw_pushes(folder, t.pushes[t.held], ends, every)
+    draw_friction(folder, found[MAPPED][0], t.pushes)
 
 
 def main() -> int:

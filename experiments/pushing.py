@@ -20,10 +20,10 @@ import graftsim as gs
 GRAVITY, RADIUS, SINK = 9.81, 0.0065, 3e-4
 SUBSTEPS = 2
 # Coefficient of sliding, what breaking away takes beyond it, speed (m/s) of Brown and McPhee's
-# curve; the tip's friction.
-START = (0.5, 0.0, 0.01, 0.25)
-LOWER, UPPER = (0.02, 0.0, 0.008, 0.02), (1.5, 1.0, 0.2, 1.0)
-NAMES = ("friction", "stribeck", "friction velocity", "tip friction")
+# curve; the tip's friction; how far out the ground carries, over the points of a uniform pressure.
+START = (0.5, 0.0, 0.01, 0.25, 1.0)
+LOWER, UPPER = (0.02, 0.0, 0.008, 0.02, 0.4), (1.5, 1.0, 0.2, 1.0, 1.3)
+NAMES = ("friction", "stribeck", "friction velocity", "tip friction", "pressure radius")
 LAWS = {
     "ground/*": gs.contact.SpringDamper(),
     "tip/*": gs.contact.Complementarity(max_impacts=0, push=0.1),
@@ -104,15 +104,26 @@ def with_body(simulator: gs.Simulator, body: Body) -> gs.Simulator:
 
 
 def with_friction(simulator: gs.Simulator, x: jax.Array) -> gs.Simulator:
-    """The scene with `NAMES` set."""
-    pair = simulator.model.pair
+    """The scene, with a shape in it, with `NAMES` set."""
+    pair, place = simulator.model.pair, simulator.model.geom.position
+    com = simulator.model.link.com[1, :2]
+    points = com + x[4] * (place[1 : POINTS + 1, :2] - com)
     values = (
         jnp.concatenate([jnp.full(POINTS, x[0]), x[3:4]]),
         pair.stribeck.at[:POINTS].set(x[1]),
         pair.friction_velocity.at[:POINTS].set(x[2]),
+        place.at[1 : POINTS + 1, :2].set(points),
     )
-    there = ("friction", "stribeck", "friction_velocity")
-    return eqx.tree_at(lambda s: tuple(getattr(s.model.pair, k) for k in there), simulator, values)
+    return eqx.tree_at(
+        lambda s: (
+            s.model.pair.friction,
+            s.model.pair.stribeck,
+            s.model.pair.friction_velocity,
+            s.model.geom.position,
+        ),
+        simulator,
+        values,
+    )
 
 
 class Given(NamedTuple):
@@ -129,10 +140,10 @@ def given(shapes: dict[str, Shape], pushes: Pushes) -> Given:
 
 
 def simulate(
-    simulator: gs.Simulator, push: Given, record: tuple[str, ...] = ()
+    simulator: gs.Simulator, friction: jax.Array, push: Given, record: tuple[str, ...] = ()
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Poses [t, 3] of one push, and what is recorded."""
-    s = with_body(simulator, push.body)
+    s = with_friction(with_body(simulator, push.body), friction)
     q = jnp.concatenate([jnp.array([-SINK]), push.pose, push.tip[0]])
     # The tip moves at its speed from the first sample on.
     qd = jnp.zeros(6).at[4:].set((push.tip[1] - push.tip[0]) / DT)

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from pushes import Pushes, Shape
-from pushing import LOWER, NAMES, UPPER, Given, given, simulate, with_friction
+from pushing import LOWER, NAMES, UPPER, Given, given, simulate
 from pushing_grafts import with_weights
 
 import graftsim as gs
+from graftsim.optim.clipped_adam import Evaluate
 
 SURFACES = ("abs", "plywood")
 # What counts as a miss of one: 2 mm, and 0.04 rad, by which an edge of an object moves as far.
 MISS = np.array([2e-3, 2e-3, 0.04])
 # Steps of Adam: of friction numbers, of weights; pushes in a batch; price of squared weights.
-UNITS, WEIGHT_UNIT, BATCH, PRICE = (2e-3, 2e-3, 5e-4, 2e-3), 5e-3, 256, 1e-4
+UNITS, WEIGHT_UNIT, BATCH, PRICE = (0.02, 0.02, 2e-3, 0.02, 0.03), 5e-3, 256, 1e-4
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A scene with the numbers found: friction [surfaces, 4], and weights [k, w] of its graft, one
-    set for all pushes, or one for each object of `objects`.
+    """A scene with the numbers found: friction [surfaces, 5], and weights [k, w] of its graft, one
+    set for all pushes, or one for each of `kinds`, an object on a surface.
     """
 
     simulator: gs.Simulator
     friction: np.ndarray
     weights: np.ndarray
-    objects: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
 
 class Lanes(NamedTuple):
@@ -51,21 +50,19 @@ class Errors(NamedTuple):
     yaw: np.ndarray
 
 
-def start(
-    simulator: gs.Simulator, friction: np.ndarray, objects: tuple[str, ...] = ()
-) -> Candidate:
+def start(simulator: gs.Simulator, friction: np.ndarray, kinds: tuple[str, ...] = ()) -> Candidate:
     """A scene at given numbers; of a graft as it is."""
     grafts = simulator.grafts
     own = np.zeros(0) if grafts is None else np.asarray(grafts.grafts[0].trainable)
-    weights = np.tile(own, (max(len(objects), 1), 1))
+    weights = np.tile(own, (max(len(kinds), 1), 1))
     shape = len(SURFACES), len(NAMES)
-    return Candidate(simulator, np.broadcast_to(friction, shape), weights, objects)
+    return Candidate(simulator, np.broadcast_to(friction, shape), weights, kinds)
 
 
 def lanes(found: Candidate, shapes: dict[str, Shape], pushes: Pushes) -> Lanes:
     """Pushes side by side."""
     surface = [SURFACES.index(x) for x in pushes.surface]
-    which = [found.objects.index(x) if found.objects else 0 for x in pushes.shape]
+    which = [found.kinds.index(x) if found.kinds else 0 for x in pushes.kind]
     return jax.tree.map(
         jnp.asarray, Lanes(given(shapes, pushes), np.array(surface), np.array(which))
     )
@@ -78,7 +75,7 @@ def poses(
 
     def one(push: Given, friction: jax.Array, weights: jax.Array) -> tuple[jax.Array, dict]:
         s = simulator if simulator.grafts is None else with_weights(simulator, weights)
-        return simulate(with_friction(s, friction), push, record)
+        return simulate(s, friction, push, record)
 
     friction, weights = x
     if weights.shape[0] == 1:
@@ -115,6 +112,19 @@ def errors(path: np.ndarray, pushes: Pushes) -> Errors:
     return Errors(np.linalg.norm(off[:, :2], axis=1), np.abs(off[:, 2]))
 
 
+class Set(NamedTuple):
+    """Pushes that are fitted: side by side, as measured [n, t, 3], weights of samples [n, t]."""
+
+    lanes: Lanes
+    real: np.ndarray
+    weight: np.ndarray
+
+
+def chosen(found: Candidate, shapes: dict[str, Shape], pushes: Pushes) -> Set:
+    """Pushes as a set."""
+    return Set(lanes(found, shapes, pushes), pushes.pose, pushes.weights)
+
+
 @lru_cache
 def objective(simulator: gs.Simulator) -> Any:
     """(x, lanes, poses [n, t, 3], weight [n, t]) -> pseudo-Huber miss and its gradient by x."""
@@ -130,42 +140,27 @@ def objective(simulator: gs.Simulator) -> Any:
     return cost
 
 
-def fit(
-    found: Candidate,
-    shapes: dict[str, Shape],
-    pushes: Pushes,
-    counts: np.ndarray,
-    iterations: int,
-    say: str,
-    seed: int = 0,
-) -> Candidate:
-    """Least misses of those pushes that count [n] by Adam, in random batches of many.
+def fit(found: Candidate, sets: list[Set], iterations: int, say: str) -> Candidate:
+    """Least misses of sets of pushes, in random batches of large ones; all sets weigh alike."""
+    cost = objective(found.simulator)
 
-    Gradients through sliding off a corner are large: each is cut to the median size of late ones.
-    """
-    cost, own = objective(found.simulator), lanes(found, shapes, pushes)
-    weight, real = pushes.counts * counts[:, None], pushes.pose
+    def batch(own: Set) -> Evaluate:
+        def evaluate(x: Any, rng: np.random.Generator) -> Any:
+            rows = np.arange(len(own.real))
+            if len(rows) > BATCH:
+                rows = rng.choice(rows, BATCH, replace=False)
+            share = own.weight[rows] / own.weight[rows].sum()
+            return cost(x, jax.tree.map(lambda a: a[rows], own.lanes), own.real[rows], share)
+
+        return evaluate
+
     low, high = (np.tile(x, (len(SURFACES), 1)) for x in (LOWER, UPPER))
-    x = jnp.clip(found.friction, low, high), jnp.asarray(found.weights)
-    steps = optax.warmup_cosine_decay_schedule(0.0, 1.0, max(iterations // 10, 1), iterations)
-    adam, rng = optax.adam(steps), np.random.default_rng(seed)
-    units = jnp.broadcast_to(jnp.array(UNITS), x[0].shape), jnp.full(x[1].shape, WEIGHT_UNIT)
-    state, sizes, mean, began = adam.init(x), [], np.nan, time.perf_counter()
-    for k in range(iterations):
-        rows = np.arange(len(pushes))
-        if len(rows) > BATCH:
-            rows = rng.choice(np.flatnonzero(counts), BATCH, replace=False)
-        share = weight[rows] / weight[rows].sum()
-        value, slope = cost(x, jax.tree.map(lambda a, r=rows: a[r], own), real[rows], share)
-        slope = jax.tree.map(lambda g, u: jnp.nan_to_num(g) * u, slope, units)
-        sizes.append(float(optax.global_norm(slope)))
-        cut = min(1.0, float(np.median(sizes[-50:])) / max(sizes[-1], 1e-300))
-        update, state = adam.update(jax.tree.map(lambda g, c=cut: c * g, slope), state)
-        friction, weights = jax.tree.map(lambda a, d, u: a + d * u, x, update, units)
-        x = jnp.clip(friction, low, high), weights
-        mean = float(value) if k == 0 else 0.9 * mean + 0.1 * float(value)
-        if (k + 1) % 50 == 0 or k + 1 == iterations:
-            seconds = time.perf_counter() - began
-            left = seconds / (k + 1) * (iterations - k - 1)
-            print(f"{say}: {mean:.4f}, {k + 1} of {iterations}, {left:.0f} s left", flush=True)
-    return Candidate(found.simulator, np.asarray(x[0]), np.asarray(x[1]), found.objects)
+    start = jnp.clip(found.friction, low, high), jnp.asarray(found.weights)
+    end = gs.ClippedAdam(iterations).minimise(
+        [batch(own) for own in sets],
+        start,
+        (np.broadcast_to(UNITS, start[0].shape), np.full(start[1].shape, WEIGHT_UNIT)),
+        project=lambda x: (jnp.clip(x[0], low, high), x[1]),
+        progress=gs.time_left(say),
+    )
+    return replace(found, friction=np.asarray(end.x[0]), weights=np.asarray(end.x[1]))

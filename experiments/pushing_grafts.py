@@ -2,7 +2,8 @@
 
 `pose` is the paper's: two lateral forces on the object from its pose, velocity, and normal and
 depth of the tip's contact. `free` sees the same in the object's axes, wherever that is on the
-board, and has a moment too. `points` is one network for all support points.
+board, and has a moment too; `mirrored` sees it in the axes of the tip's contact. `place` is one
+network for all support points, of load, sliding velocity and place on the board.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 import graftsim as gs
@@ -21,6 +23,8 @@ from graftsim.graft import Network, Specification
 TIP = "[tip/outline]"
 # What turning weighs (m), and the speed (m/s) below which an object rests.
 LENGTH, REST = 0.04, 2e-3
+# What a mirror at the contact's normal does to (turning, along, across; along, across).
+MIRROR = np.array([-1.0, 1.0, -1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,48 @@ class Placed(Network):
         y = self.network(x)
         moment = y[0] if len(y) == 3 else 0.0
         return jnp.stack([0 * y[0], 0 * y[0], 0 * y[0] + moment, y[-2], y[-1], 0 * y[0]])
+
+
+@dataclass(frozen=True)
+class Mirrored(Specification):
+    """A perceptron that sees the tip's contact as it is, whichever side of the object it is on.
+
+    Inputs in the object's axes: way (turning, x, y), normal, lever of the tip. They are taken into
+    the axes of the normal and about a centre that is learned: friction that is alike in all
+    directions has nothing else to go by, and its mirror image is friction too, so
+    f(z) = (N(z) + M N(M z)) / 2 with M the mirror at the normal.
+    """
+
+    name: ClassVar[str] = "mirrored"
+
+    hidden: int = 10
+
+    def build(self, n_in: int, n_out: int, key: Any, dtype: Any) -> eqx.Module:
+        """The module; six outputs."""
+        return Reflected(
+            gs.MLP(self.hidden, self.hidden).build(5, 3, key, dtype), jnp.zeros(2, dtype)
+        )
+
+
+class Reflected(Network):
+    """A network in the axes of a contact, about a centre [2] in units of the lever's."""
+
+    network: eqx.Module
+    centre: Array
+
+    def __call__(self, x: Float[Array, 7]) -> Float[Array, " 6"]:
+        """For one input vector, in the units of `SCALES`."""
+        turn, way, lever = x[0], x[1:3], x[5:7] - self.centre
+        n = x[3:5] / jnp.sqrt(jnp.sum(x[3:5] ** 2) + 1e-6)
+        axes = jnp.stack([n, jnp.stack([-n[1], n[0]])])
+        c = self.centre * (SCALES[LEVER.text] / LENGTH)
+        way = axes @ (way + turn * jnp.stack([-c[1], c[0]]))
+        z = jnp.concatenate([turn[None], way, axes @ lever])
+        y = 0.5 * (self.network(z) + MIRROR[2:] * self.network(jnp.array(MIRROR) * z))
+        force = axes.T @ y[1:]
+        moment = LENGTH * (y[0] + c[0] * force[1] - c[1] * force[0])
+        zero = jnp.zeros_like(moment)
+        return jnp.stack([zero, zero, moment, force[0], force[1], zero])
 
 
 def _turned(R: Array, x: Array) -> Array:
@@ -111,12 +157,12 @@ GRAFTS = {
         Lateral(10, moment=True),
         1.0,
     ),
-    "points": _graft(
-        "points",
-        "contact.force_t[ground/*]",
-        ("contact.force_n[*]", "contact.velocity_t[*]"),
-        gs.MLP(8, 8),
-        0.1,
+    "mirrored": _graft(
+        "mirrored",
+        "link.force[object]",
+        (WAY, NORMAL, LEVER),
+        Mirrored(),
+        1.0,
     ),
     "place": _graft(
         "place",

@@ -150,9 +150,9 @@ def recordings(links: int, runs: Sequence[Run], steps: int = TRAIN) -> list[gs.R
     return logs
 
 
-def spread(runs: Sequence[Run]) -> np.ndarray:
+def spread(runs: Sequence[Run], steps: int = TRAIN) -> np.ndarray:
     """Standard deviation of each number of the state over the training steps."""
-    return np.concatenate([run.x[: TRAIN + 1] for run in runs]).std(0)
+    return np.concatenate([run.x[: steps + 1] for run in runs]).std(0)
 
 
 def sampled(log: gs.Recording, t: float) -> tuple[np.ndarray, np.ndarray]:

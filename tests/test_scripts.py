@@ -24,6 +24,7 @@ SCRIPTS = {
     "experiments/e08_planar_pushing.py": ("--quick",),
     "experiments/e09_swimmer.py": ("--only", "air", "--quick"),
     "experiments/e11_gradient_run_time.py": ("--quick",),
+    "experiments/e12_chain_mass.py": ("--quick",),
     "experiments/e14_cartpole.py": ("--quick",),
     "experiments/multiarm_pendulum.py": ("--quick",),
     "experiments/panda.py": (),

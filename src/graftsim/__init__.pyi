@@ -6,6 +6,7 @@ from . import (
     dynamics as dynamics,
     kernels as kernels,
     model as model,
+    vision as vision,
 )
 from .check import (
     CHECKS as CHECKS,
@@ -204,6 +205,10 @@ from .model import (
     Model as Model,
     State as State,
 )
+from .optim.clipped_adam import (
+    ClippedAdam as ClippedAdam,
+    time_left as time_left,
+)
 from .optim.mixture import (
     GaussianMixture as GaussianMixture,
 )
@@ -233,6 +238,9 @@ from .report import (
 )
 from .sensors.sensor import (
     Sensor as Sensor,
+)
+from .viewer.live.viewer import (
+    Viewer as Viewer,
 )
 
 __version__: str

@@ -88,7 +88,7 @@ def test_rows_that_do_not_exist():
 
 def test_inputs_that_come_too_late():
     """The message lists what there is, and offers the last step's value in the same spelling."""
-    there = "state.q, state.qd, control.u, link.position.*joint.tau_friction. "
+    there = "state.q, state.qd, link.position.*joint.tau_friction. "
     refused(
         rf"input 'joint.qdd\[\*\]' is computed after its target 'joint.tau_passive'.*{there}"
         r"Or take the last step's value, 'joint.qdd\[\*\]@prev'",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from graftsim._version import __version__
 from graftsim.errors import GraftsimError, suggest
@@ -26,11 +27,23 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
   graftsim export FIT_FOLDER      a fit for other programs: MJCF, URDF, Isaac Lab, mjlab, a net
   graftsim inspect ROBOT          what is in a robot file: tree, masses, joints, what was skipped
   graftsim simulate ROBOT         run the simulator and write the motion as a log
+  graftsim view ROBOT             watch a robot in the browser: stop it, drag it, see forces
+  graftsim demo [laikago]         watch a quadruped of the package trot, and pull at it
 
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
-COMMANDS = ("import", "fit", "check", "discover", "excite", "export", "inspect", "simulate")
+# Of commands whose flags are a struct and no more: the module with it, its name, and what runs.
+PLAIN = {
+    "import": ("import_options", "ImportOptions", "import_log"),
+    "excite": ("excite_options", "ExciteOptions", "excite"),
+    "export": ("export_options", "ExportOptions", "export"),
+    "inspect": ("options", "InspectOptions", "inspect"),
+    "simulate": ("options", "SimulateOptions", "simulate"),
+    "view": ("view_options", "ViewOptions", "view"),
+    "demo": ("demo_options", "DemoOptions", "demo"),
+}
+COMMANDS = ("fit", "check", "discover", *PLAIN)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,10 +92,10 @@ def _run(command: str, args: Sequence[str]) -> int:
     if command == "fit":
         from graftsim.cli.fit_options import parse_fit
 
-        options, tables = parse_fit(args)
+        wanted, tables = parse_fit(args)
         from graftsim.cli import fit
 
-        return fit.run(options, tables, args)
+        return fit.run(wanted, tables, args)
     if command == "check":
         from graftsim.cli.check_options import parse_check
 
@@ -97,38 +110,8 @@ def _run(command: str, args: Sequence[str]) -> int:
         from graftsim.cli import discover
 
         return discover.run(sought, tables, args)
-    if command == "import":
-        from graftsim.cli.import_options import ImportOptions
-        from graftsim.cli.options import parse
+    from graftsim.cli.options import parse
 
-        asked = parse(ImportOptions, command, args)
-        from graftsim.cli import import_log
-
-        return import_log.run(asked)
-    if command == "excite":
-        from graftsim.cli.excite_options import ExciteOptions
-        from graftsim.cli.options import parse
-
-        wanted = parse(ExciteOptions, command, args)
-        from graftsim.cli import excite
-
-        return excite.run(wanted)
-    if command == "export":
-        from graftsim.cli.export_options import ExportOptions
-        from graftsim.cli.options import parse
-
-        exported = parse(ExportOptions, command, args)
-        from graftsim.cli import export
-
-        return export.run(exported)
-    from graftsim.cli.options import InspectOptions, SimulateOptions, parse
-
-    if command == "inspect":
-        options = parse(InspectOptions, command, args)
-        from graftsim.cli import inspect
-
-        return inspect.run(options)
-    options = parse(SimulateOptions, command, args)
-    from graftsim.cli import simulate
-
-    return simulate.run(options)
+    place, struct, what = PLAIN[command]
+    options = parse(getattr(import_module(f"graftsim.cli.{place}"), struct), command, args)
+    return import_module(f"graftsim.cli.{what}").run(options)

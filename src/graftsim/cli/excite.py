@@ -52,10 +52,14 @@ def run(options: ExciteOptions) -> int:
             seconds=options.seconds,
             noise=options.noise,
             velocity=_velocity(options.velocity),
-            middle=_numbers(options.middle, "--middle"),
             known=_known(options.after),
             nuisances=_numbers(options.nuisances, "--nuisances"),
-            search=FourierSearch(options.harmonics, options.generations, options.seed),
+            search=FourierSearch(
+                options.harmonics,
+                options.generations,
+                options.seed,
+                middle=_numbers(options.middle, "--middle"),
+            ),
         )
     write_csv(found.plan, options.out)
     if options.json:

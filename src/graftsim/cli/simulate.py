@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.cli import setup
-from graftsim.cli.options import SimulateOptions, assignments, number
-from graftsim.cli.robot import load_model, say
+from graftsim.cli.options import SimulateOptions
+from graftsim.cli.robot import say
+from graftsim.cli.start import start
 from graftsim.cli.tables import print_recordings, terminal
 from graftsim.compilation import cache_compilations
-from graftsim.contact import ContactLaw, overlaps
 from graftsim.engine import Simulator, Trajectory
 from graftsim.errors import ProblemError
 from graftsim.identify.problem.windows import Cutting, cut
@@ -22,7 +22,6 @@ from graftsim.model.model import Model
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import Selector, row_name
 from graftsim.sensors.sensors import make_sensors
-from graftsim.strategies import INTEGRATORS, find
 from graftsim.viewer.files import check_file
 from graftsim.viewer.libraries import require
 
@@ -35,29 +34,9 @@ def run(options: SimulateOptions) -> int:
     if options.view is not None:
         check_file(options.view)
         require("The 3-D replay", "viser")
-    values = assignments(options.set, "--set")
-    model = load_model(
-        options.robot, options.base, options.repair_inertia, options.touch, values, options.file
-    )
-    model = setup.set_values(model, values)
-    if not options.dt > 0:
-        raise ProblemError(f"--dt must be positive, got {options.dt} s.")
+    simulator, state = start(options, said)
+    model, law = simulator.model, simulator.contact
     steps = setup.steps_of(options.seconds, options.dt)
-    integrator = find(INTEGRATORS[options.integrator])()
-    substeps = options.substeps or setup.default_substeps(options.dt, options.integrator)
-    law = setup.contact_law(options.touch.contact, model, options.integrator, said)
-    if law is None and (unknown := [x for x in options.record if x.startswith("contact.")]):
-        raise ProblemError(
-            f"--record {unknown[0]}: there is no contact. Choose a law, --contact complementarity, "
-            "and have shapes that may touch (graftsim inspect lists their pairs)."
-        )
-    simulator = Simulator(model, options.dt, integrator=integrator, substeps=substeps, contact=law)
-    q, qd = _numbers(options.q, "--q"), _numbers(options.qd, "--qd")
-    # Joints on loops that were given stay, the others are found.
-    keep = [x for x in q if x in model.tree.dofs]
-    state = simulator.assemble(simulator.initial_state(q, qd, key=options.key), keep)
-    if law is not None and (inside := overlaps(model, state.q)):
-        said.print(_starts_inside(inside, law), soft_wrap=True)
     controls = _controls(model, options, steps)
     say(model, said, held=law is not None)
     trajectory = simulator.rollout(state, controls, record=options.record)
@@ -73,16 +52,6 @@ def run(options: SimulateOptions) -> int:
         replay_html(model, [Replay("simulated", time, None, q)], options.view)
         console.print(f"{options.view}: 3-D replay", soft_wrap=True)
     return 0
-
-
-def _starts_inside(inside: dict[str, float], law: ContactLaw) -> str:
-    name, depth = next(iter(inside.items()))
-    others = f" (and {len(inside) - 1} more contacts)" if len(inside) > 1 else ""
-    return f"The motion starts {1e3 * depth:.3g} mm inside: {name}{others}; {law.inside}."
-
-
-def _numbers(items: tuple[str, ...], flag: str) -> dict[str, float]:
-    return {k: number(v, f"{flag} {k}") for k, v in assignments(items, flag).items()}
 
 
 def _controls(model: Model, options: SimulateOptions, steps: int) -> Float[Array, "t nu"]:

@@ -61,13 +61,14 @@ def acceleration(
     """
     q = scope.tap("state.q", state.q)
     qd = scope.tap("state.qd", state.qd)
-    u = scope.tap("control.u", commands.u)
     motion = joint_motion(m, q, qd)
     placed = contact is not None or m.model.loop.names or m.model.through_space
     X_0 = world_transforms(m.tree, motion) if placed else None
     v = _moving(m, motion, X_0, scope)
     model, actuator = m.model, m.model.actuator
     q_dof, qd_dof = displacements(model, q, qd, scope=scope)
+    # After the kinematics, so that a policy may see them.
+    u = scope.tap("control.u", commands.u)
     resisting = resistance(model, q, q_dof, qd_dof, scope=scope)
 
     pose = Pose(motion, X_0, v, q_dof, qd_dof)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from graftsim.graft.network import Network, Specification
 from graftsim.graft.onnx_graph import Function, Graph, Value, from_right, line
 from graftsim.graft.pointwise import (
     ACTIVATIONS,
+    SIGN_WIDTH,
     smooth_sign,
     smooth_sign_node,
     smooth_sign_slope,
@@ -83,6 +85,38 @@ class Perceptron(Network):
         for layer in self.layers[:-1]:
             x = ACTIVATIONS[self.activation](layer(x))
         return self.layers[-1](x)
+
+    def affine(self, shift: Any, scale: Any, offset: Any, gain: Any) -> Perceptron:
+        """The perceptron offset + gain f((x - shift) / scale), folded into the layers at its ends.
+
+        shift, scale [n], offset, gain [m]. Raises VariableError: it sees signs of its inputs, which
+        are those about zero.
+        """
+        if self.signs:
+            raise VariableError("An MLP with signs=True cannot be shifted or scaled inside.")
+        first = self.layers[0]
+        weight = first.weight / scale
+        layers = [Layer(weight, first.bias - weight @ shift), *self.layers[1:]]
+        last = layers[-1]
+        layers[-1] = Layer(last.weight * gain[:, None], last.bias * gain + offset)
+        return Perceptron(tuple(layers), self.activation, False)
+
+    def in_numpy(self) -> Callable[[Any], np.ndarray]:
+        """The same in NumPy, for x [*b, n]: in microseconds, without JAX in the loop."""
+        weights = [np.ascontiguousarray(np.asarray(layer.weight).T) for layer in self.layers]
+        biases = [np.asarray(layer.bias) for layer in self.layers]
+        activation, signs = ACTIVATIONS[self.activation].in_numpy, self.signs
+        *inner, (last, offset) = zip(weights, biases, strict=True)
+
+        def evaluate(x: Any) -> np.ndarray:
+            x = np.asarray(x)
+            if signs:
+                x = np.concatenate([x, np.tanh(x / SIGN_WIDTH)], -1)
+            for w, b in inner:
+                x = activation(x @ w + b)
+            return x @ last + offset
+
+        return evaluate
 
     def to_onnx(self, g: Graph) -> Function:
         """Layer by layer, and the chain rule from the first output back to x."""

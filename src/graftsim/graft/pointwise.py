@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from graftsim.graft.onnx_graph import Graph, Value
 
@@ -24,13 +25,15 @@ STRIBECK_WIDTH = 0.15
 class Pointwise:
     """A function in JAX, as nodes of a graph, and its derivative as nodes.
 
-    text: how a formula writes it, with {x} for its argument.
+    text: how a formula writes it, with {x} for its argument. in_numpy: the function in NumPy, for
+    activations.
     """
 
     evaluate: Callable[[Any], Any]
     value: Callable[[Graph, Value], Value]
     slope: Callable[[Graph, Value], Value]
     text: str = ""
+    in_numpy: Callable[[Any], Any] | None = None
 
     def __call__(self, x: Any) -> Any:
         """Evaluate in JAX."""
@@ -80,17 +83,20 @@ ACTIVATIONS = {
         jnp.tanh,
         lambda g, x: g.Tanh(x),
         lambda g, x: _one_minus_square(g, g.Tanh(x)),
+        in_numpy=np.tanh,
     ),
     # Composed, since runtimes have the ready-made one in float32 only.
     "elu": Pointwise(
         jax.nn.elu,
         lambda g, x: _where_positive(g, x, x, g.Sub(g.Exp(g.Min(x, 0.0)), 1.0)),
         lambda g, x: g.Exp(g.Min(x, 0.0)),
+        in_numpy=lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
     ),
     "silu": Pointwise(
         jax.nn.silu,
         lambda g, x: g.Mul(x, g.Sigmoid(x)),
         _silu_slope,
+        in_numpy=lambda x: x / (1 + np.exp(-x)),
     ),
 }
 

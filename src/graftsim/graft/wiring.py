@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from graftsim.dynamics.actuation import control_owners
 from graftsim.errors import VariableError, suggest
 from graftsim.model.catalogue import dofs_by_row, labels
 from graftsim.model.model import Model
@@ -163,6 +164,8 @@ def target(shapes: Shapes, text: str) -> tuple[Target, Rows]:
             "would change nothing."
         )
     rows = _rows(shapes, chosen)
+    if chosen.name == "control.u":
+        _not_prescribed(shapes, rows)
     width, shape = shapes.width(chosen.name), shapes.shape[chosen.name]
     kept = _kept(shapes, chosen.name, components)
     places = np.array(rows)[:, None] * width + np.array(kept)
@@ -275,6 +278,19 @@ def _rows(shapes: Shapes, chosen: Selector) -> tuple[int, ...]:
                 advice = f"'{chosen.label}' is fixed to '{link}' and moves as one with it."
         raise VariableError(f"'{chosen}' selects no row. {advice}")
     return rows
+
+
+def _not_prescribed(shapes: Shapes, rows: Sequence[int]) -> None:
+    """A path is known before its step, so that no network within the step can give it."""
+    a = shapes.model.actuator
+    owners = control_owners(a)
+    for row in rows:
+        if a.drives[owners[row]].prescribes:
+            raise VariableError(
+                f"'control.u[{shapes.labels('control.u')[row]}]' prescribes the motion of its "
+                "joint: where that goes is fixed before the step in which a graft would act. "
+                "Name the other rows."
+            )
 
 
 def _exists(shapes: Shapes, name: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -223,19 +222,6 @@ def finer(deviations: float, substeps: int, order: int) -> int:
     return math.ceil(substeps * (deviations / 0.1) ** (1 / order))
 
 
-class Doubt(Protocol):
-    """Of a number that was not free: how wrong it may be, how well the data would know it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def size(self) -> float: ...
-    @property
-    def std(self) -> float: ...
-
-
 def halves(
     name: str,
     values: tuple[float, float],
@@ -254,64 +240,6 @@ def halves(
     else:
         file = ", and what the file may have wrong does not explain it"
     return f"{said} differ by {apart:.2g} deviations{file}."
-
-
-class Known(Protocol):
-    """Of a parameter: value, and deviations if the file is right and if it may be wrong."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def value(self) -> float: ...
-    @property
-    def std(self) -> float: ...
-    @property
-    def std_with_file(self) -> float: ...
-
-
-NO_NUMBER = "The model has no number for it; graftsim discover finds its form"
-# What to do about an effect that a fit does not know by this name.
-INSTEAD = {
-    "effect.load_friction": "Free joint.load_friction",
-    "effect.clock": "Compare the log's clock with another",
-}
-
-
-def conditional(rows: Sequence[Known], quantity: str, doubts: Sequence[Doubt]) -> str:
-    """Of parameters that numbers of a quantity, which were not free, could move."""
-    names = [row.name for row in rows]
-    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    which, be, they, them = doubts[0].name, "is", "it", "it"
-    if len(doubts) > 1:
-        which, be, they, them = f"the {len(doubts)} numbers {quantity}", "are", "they", "them"
-    right, wrong = (_shares([(x, r.value) for x, r in zip(stds, rows, strict=True)]) for stds in (
-        [r.std for r in rows], [r.std_with_file for r in rows]))  # fmt: skip
-    unit = f" {doubts[0].unit}" if doubts[0].unit not in ("", "1") else ""
-    known = [d.std for d in doubts if d.std < d.size]
-    # What has no number in a model cannot be freed as it stands.
-    instead = INSTEAD.get(quantity, NO_NUMBER if quantity.startswith("effect.") else "")
-    if len(known) == len(doubts):
-        advice = f"{instead or f'Free {them}'}: these data know {them} to ±{_range(known)}{unit}."
-    elif known:
-        free = instead or "Free these"
-        advice = f"Of {len(known)} these data know the value, to ±{_range(known)}{unit}. {free}."
-    else:
-        advice = f"These data do not know {them}: measure {them}, or record what tells {them}."
-    return (
-        f"{shown}: known to {right} if {which}, not free, {be} as given, to {wrong} if {they} "
-        f"may be {_range([d.size for d in doubts])}{unit} off. {advice}"
-    )
-
-
-def _shares(of: Sequence[tuple[float, float]]) -> str:
-    """Deviations as shares of their values."""
-    found = [100 * std / abs(value) for std, value in of if value]
-    return f"{_range(found)} %" if found else "no share of zero"
-
-
-def _range(values: Sequence[float]) -> str:
-    low, high = f"{min(values):.2g}", f"{max(values):.2g}"
-    return low if low == high else f"{low} to {high}"
 
 
 def impossible_body(why: object, inertial: str, inertia: str) -> str:

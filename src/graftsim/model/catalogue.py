@@ -119,6 +119,8 @@ def labels(model: Model, rows: str) -> tuple[str, ...]:
     """Names along an axis kind: link, joint, dof, coordinate, tendon, entry, loop, coupling,
     closure (rows of both), actuator, site (actuators on one), control, geom, pair, contact, frame,
     medium, fluid or axis."""
+    if rows == "contact":
+        return contact_labels(model)
     t: Tree = model.tree
     tendon = model.tendon
     return {
@@ -137,7 +139,6 @@ def labels(model: Model, rows: str) -> tuple[str, ...]:
         "geom": model.geom.names,
         "frame": model.frame.names,
         "pair": model.pair.names,
-        "contact": contact_labels(model),
         "axis": VECTOR,
         "medium": tuple(t.links[i] for i in model.medium.link),
         "fluid": ("fluid",),

@@ -12,7 +12,7 @@ from graftsim.dynamics.kinematics import link_poses
 from graftsim.dynamics.mechanism import prepare
 from graftsim.io.robot.poses import matrix
 from graftsim.model.model import Model
-from graftsim.viewer.parts import Part
+from graftsim.viewer.parts import Part, floats
 
 FPS = 30.0
 MAX_FRAMES = 1200
@@ -53,6 +53,23 @@ def motion(model: Model, q: np.ndarray) -> Motion:
 def _poses(model: Model, q: jax.Array) -> tuple[jax.Array, jax.Array]:
     m = prepare(model)
     return jax.vmap(lambda x: link_poses(m, x))(q)
+
+
+def reach(model: Model, count: int = 64) -> np.ndarray:
+    """Positions [n, nq] all over the limits of the joints that turn, for where a mechanism may get
+    to: none of one that leaves its place.
+    """
+    tree, q = model.tree, np.tile(np.asarray(model.tree.neutral, float), (count, 1))
+    if floats(model) or model.closed:
+        return q[:0]
+    share = np.random.default_rng(0).uniform(size=(count, tree.nv))
+    for q_rows, v_rows in zip(tree.q_index, tree.v_index, strict=True):
+        if len(q_rows) == len(v_rows) == 1 and tree.dof_units[v_rows[0]] == "rad":
+            k = v_rows[0]
+            low = max(float(model.joint.lower[k]), -np.pi)
+            high = min(float(model.joint.upper[k]), np.pi)
+            q[:, q_rows[0]] = low + (high - low) * share[:, k]
+    return q
 
 
 def quaternions(R: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,10 @@ UNIT = np.array([1.0, 0.0, 0.0, 0.0])
 
 @dataclass(frozen=True)
 class Part:
-    """A mesh fixed to a link (-1: the world) at a position (m) and orientation (w x y z)."""
+    """A mesh fixed to a link (-1: the world) at a position (m) and orientation (w x y z).
+
+    looks: the same as a trimesh with colours or textures of its own, drawn instead; else None.
+    """
 
     link: int
     name: str
@@ -36,6 +40,7 @@ class Part:
     position: np.ndarray
     rotation: np.ndarray
     colour: tuple[int, int, int]
+    looks: Any = None
 
     @property
     def radius(self) -> float:

@@ -23,6 +23,7 @@ from graftsim.viewer.files import write_atomically
 from graftsim.viewer.libraries import require
 from graftsim.viewer.motion import FPS, MAX_FRAMES
 from graftsim.viewer.page import render
+from graftsim.viewer.parts import Part, parts
 
 START = '<script>window.__VISER_EMBED_DATA__="'
 END = "</script>"
@@ -55,32 +56,46 @@ class ReplayPage:
 
 
 def replay_page(
-    model: Model, replays: Sequence[Replay], *, fps: float = FPS, max_frames: int = MAX_FRAMES
+    model: Model,
+    replays: Sequence[Replay],
+    *,
+    fps: float = FPS,
+    max_frames: int = MAX_FRAMES,
+    drawn: list[Part] | None = None,
+    forces: Sequence[Sequence[np.ndarray]] | None = None,
 ) -> ReplayPage:
     """Record every replay of a model; replays without a finite simulated position are left out.
 
-    At most `fps` frames a second and `max_frames` a replay are kept. Raises GraftsimError: viser
-    is not installed, or it is a version whose export is not understood; ModelError: positions
-    that do not belong to the model.
+    At most `fps` frames a second and `max_frames` a replay are kept.
+    drawn: what is drawn of the model (`graftsim.viewer.dressed`); by default its shapes.
+    forces: for each replay and sample the places and forces [n, 2, 3] (m, N) to show as arrows.
+    Raises GraftsimError: viser is not installed, or it is a version whose export is not
+    understood; ModelError: positions that do not belong to the model.
     """
     require("The 3-D replay", "viser")
-    usable = [r for r in (_checked(model, x) for x in replays) if r is not None]
+    arrows = [None] * len(replays) if forces is None else forces
+    both = [(_checked(model, x), f) for x, f in zip(replays, arrows, strict=True)]
+    usable = [(r, f) for r, f in both if r is not None]
     if not usable:
         return ReplayPage("", "", ())
     import viser
 
     from graftsim.viewer.scene import record
 
+    solid = parts(model) if drawn is None else drawn
     # viser prints an address that nobody is meant to open.
     with contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
         try:
-            pages = [record(server, model, r, fps=fps, limit=max_frames) for r in usable]
+            pages = [
+                record(server, model, solid, r, fps=fps, limit=max_frames, forces=f)
+                for r, f in usable
+            ]
         finally:
             server.stop()
     scenes = []
     head = tail = ""
-    for replay, page in zip(usable, pages, strict=True):
+    for (replay, _), page in zip(usable, pages, strict=True):
         head, found, rest = page.partition(START)
         data, quote, rest = rest.partition('"')
         _, closed, tail = rest.partition(END)
@@ -102,6 +117,8 @@ def replay_html(
     title: str | None = None,
     fps: float = FPS,
     max_frames: int = MAX_FRAMES,
+    drawn: list[Part] | None = None,
+    forces: Sequence[Sequence[np.ndarray]] | None = None,
 ) -> str:
     """A page that plays the replays of a model in a browser, without a server or a network.
 
@@ -109,7 +126,7 @@ def replay_html(
     without a shape are drawn as bones. Written to `path` too, if one is given. Raises: see
     `replay_page`; OSError when the file cannot be written.
     """
-    page = replay_page(model, replays, fps=fps, max_frames=max_frames)
+    page = replay_page(model, replays, fps=fps, max_frames=max_frames, drawn=drawn, forces=forces)
     html = render(title or f"{model.name}: replay", page.scenes, page.as_json())
     if path is not None:
         write_atomically(path, html)

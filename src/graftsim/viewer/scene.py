@@ -1,8 +1,9 @@
-"""A model and its motion as a viser scene, recorded for playing back without a server."""
+"""A model as a viser scene, which a live viewer and a recorded replay share; and the recording."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from graftsim.identify.results.result import Replay
 from graftsim.io.robot.poses import matrix
 from graftsim.model.model import Model
+from graftsim.viewer.arrows import Arrows
 from graftsim.viewer.motion import Motion, bounds, frames, motion
-from graftsim.viewer.parts import Part, floats, parts, planes, towards
+from graftsim.viewer.parts import Part, floats, planes, towards
 
 GHOST = (120, 126, 135)
 GHOST_OPACITY = 0.38
@@ -20,11 +22,22 @@ HOLD = 0.6
 """Pause in s on the last frame, before the player starts again."""
 
 
-def record(server: Any, model: Model, replay: Replay, *, fps: float, limit: int) -> str:
-    """Draw one replay on a viser server; returns the page that viser makes of it."""
+def record(
+    server: Any,
+    model: Model,
+    solid: list[Part],
+    replay: Replay,
+    *,
+    fps: float,
+    limit: int,
+    forces: Sequence[np.ndarray] | None = None,
+) -> str:
+    """Draw one replay on a viser server; returns the page that viser makes of it.
+
+    forces: of each sample its places and forces [n, 2, 3] (m, N).
+    """
     scene = server.scene
     scene.reset()
-    solid = parts(model)
     time = np.asarray(replay.time, float)
     count = min(len(time), len(replay.simulated))
     shown = frames(time[:count], fps, limit)
@@ -34,53 +47,62 @@ def record(server: Any, model: Model, replay: Replay, *, fps: float, limit: int)
         measured = motion(model, np.asarray(replay.measured, float)[shown])
     measured = measured if measured is not None and measured.known.any() else None
     every = [simulated] + ([measured] if measured is not None else [])
-    _stage(server, model, solid, every)
-    tracks = [_Track(scene, model, "simulated", solid, simulated, ghost=False)]
+    radius = stage(server, model, solid, every)
+    arrows = None if forces is None else Arrows(scene, model, radius)
+    tracks = [(Figure(scene, model, "simulated", solid), simulated)]
     if measured is not None:
-        tracks.append(_Track(scene, model, "measured", solid, measured, ghost=True))
-    for part in solid:
-        if part.link < 0:
-            _add(scene, f"/world/{_plain(part.name)}", part, ghost=False)
-    for track in tracks:
-        track.show(0)
+        tracks.append((Figure(scene, model, "measured", solid, ghost=True), measured))
+    for figure, path in tracks:
+        figure.show(path, 0)
     recording = server.get_scene_serializer()
     step = np.diff(time[shown])
     for i, pause in enumerate(step, 1):
         recording.insert_sleep(float(max(pause, 0.0)))
-        for track in tracks:
-            track.show(i)
+        for figure, path in tracks:
+            figure.show(path, i)
+        if arrows is not None and forces is not None:
+            arrows.show(forces[shown[i]])
     if len(step):
         recording.insert_sleep(HOLD)
     return recording.as_html()
 
 
-class _Track:
-    """The moving frames of one motion; measured motion is drawn as a ghost."""
+class Figure:
+    """The links of a model in a scene, and what stands still in the world; a ghost has no colours.
+
+    `meshes`: (link, its handle) of each part that moves.
+    """
 
     def __init__(
-        self, scene: Any, model: Model, name: str, solid: list[Part], path: Motion, *, ghost: bool
+        self, scene: Any, model: Model, name: str, solid: list[Part], *, ghost: bool = False
     ) -> None:
-        self.path = path
-        self.handles = []
+        self.handles: list[tuple[int, Any]] = []
+        self.meshes: list[tuple[int, Any]] = []
         for i, link in enumerate(model.tree.links):
             mine = [p for p in solid if p.link == i]
             root = f"/{name}/{i}_{_plain(link)}"
             handle = scene.add_frame(root, show_axes=False)
             for k, part in enumerate(mine):
-                _add(scene, f"{root}/{k}_{_plain(part.name)}", part, ghost=ghost)
+                mesh = _add(scene, f"{root}/{k}_{_plain(part.name)}", part, ghost=ghost)
+                self.meshes.append((i, mesh))
             if mine:
                 self.handles.append((i, handle))
+        for part in solid:
+            if part.link < 0 and not ghost:
+                _add(scene, f"/world/{_plain(part.name)}", part, ghost=False)
 
-    def show(self, i: int) -> None:
+    def show(self, path: Motion, i: int) -> None:
         """Move the links to where they are in frame i; an unknown frame leaves them."""
-        if self.path.known[i]:
+        if path.known[i]:
             for link, handle in self.handles:
-                handle.position = self.path.position[i, link]
-                handle.wxyz = self.path.rotation[i, link]
+                handle.position = path.position[i, link]
+                handle.wxyz = path.rotation[i, link]
 
 
-def _add(scene: Any, name: str, part: Part, *, ghost: bool) -> None:
-    scene.add_mesh_simple(
+def _add(scene: Any, name: str, part: Part, *, ghost: bool) -> Any:
+    if part.looks is not None and not ghost:
+        return scene.add_mesh_trimesh(name, part.looks, position=part.position, wxyz=part.rotation)
+    return scene.add_mesh_simple(
         name,
         part.mesh.vertices.astype(np.float32),
         part.mesh.faces.astype(np.uint32),
@@ -94,18 +116,23 @@ def _add(scene: Any, name: str, part: Part, *, ghost: bool) -> None:
     )
 
 
-def _stage(server: Any, model: Model, solid: list[Part], motions: list[Motion]) -> None:
-    """Up direction, ground and a camera that sees all of the motion."""
-    up = _up(model)
-    server.scene.set_up_direction(up)
+def stage(
+    server: Any, model: Model, solid: list[Part], motions: list[Motion], *, endless: bool = False
+) -> float:
+    """Up direction, ground and a camera that sees all of the motion; returns its radius (m).
+
+    endless: the ground goes on as far as the camera sees.
+    """
+    above = up(model)
+    server.scene.set_up_direction(above)
     low, high = bounds(solid, motions)
     centre, size = (low + high) / 2, np.maximum(high - low, 1e-3)
     radius = float(np.linalg.norm(size)) / 2
     cell = _round_length(radius / 4)
     ground = [(p.position, p.rotation) for p in planes(model)]
     if not ground and floats(model):
-        foot = centre - up * float(np.abs(up) @ size) / 2
-        ground = [(foot, towards(up))]
+        foot = centre - above * float(np.abs(above) @ size) / 2
+        ground = [(foot, towards(above))]
     for i, (position, turn) in enumerate(ground):
         normal = matrix(turn)[:, 2]
         below = centre - normal * float(normal @ (centre - position))
@@ -121,14 +148,18 @@ def _stage(server: Any, model: Model, solid: list[Part], motions: list[Motion]) 
             position=snapped,
             wxyz=turn,
             shadow_opacity=0.2,
+            infinite_grid=endless,
+            fade_distance=40 * radius if endless else 100.0,
         )
-    direction = _view(size, up)
+    direction = _view(size, above)
     camera = server.initial_camera
-    camera.up = up
+    camera.up = above
     camera.fov = FIELD_OF_VIEW
     camera.look_at = centre
-    camera.position = centre + direction * radius / np.sin(FIELD_OF_VIEW / 2) * 0.85
+    far = 1.15 if endless else 0.85
+    camera.position = centre + direction * radius / np.sin(FIELD_OF_VIEW / 2) * far
     camera.near, camera.far = radius / 100, radius * 200
+    return radius
 
 
 def _view(size: np.ndarray, up: np.ndarray) -> np.ndarray:
@@ -141,7 +172,8 @@ def _view(size: np.ndarray, up: np.ndarray) -> np.ndarray:
     return direction / np.linalg.norm(direction)
 
 
-def _up(model: Model) -> np.ndarray:
+def up(model: Model) -> np.ndarray:
+    """Unit vector against gravity; along z without any."""
     gravity = np.asarray(model.world.gravity, float)
     length = float(np.linalg.norm(gravity))
     return -gravity / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])

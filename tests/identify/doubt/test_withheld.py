@@ -168,3 +168,16 @@ def test_withheld_numbers_do_not_undo_what_a_custom_parameter_sets():
     # Only with the mass, the rotor and what else resists does the gain make the motion.
     assert row.status in (Status.IDENTIFIED, Status.CONDITIONAL)
     assert row.std_with_file > row.std
+
+
+def test_a_number_that_is_measured_leaves_what_was_promised():
+    """The deviation said for a number's measurement is that of a fit which takes it as exact."""
+    how: dict = {"noise": {"joint.q[arm]": NOISE}}
+    recording = log(steps(800), 0.0)
+    first = gs.fit(gs.Problem(servo(), recording, FREE, **how))
+    for row in first.parameters:
+        assert row.std <= row.std_if_measured < row.std_with_file
+        exact = {row.measure: 0.0}
+        again = gs.fit(gs.Problem(servo(), recording, FREE, nuisances=exact, **how))
+        found = next(r for r in again.parameters if r.name == row.name)
+        assert found.std_with_file == pytest.approx(row.std_if_measured, rel=0.1)

@@ -92,16 +92,15 @@ def test_what_cannot_be_planned():
     with pytest.raises(gs.ProblemError, match="Nothing drives link"):
         excite(gs.Simulator(b.build(), 0.01), ["link.mass[*]"])
     with pytest.raises(gs.ProblemError, match="no room to move about 2"):
-        excite(arm(lower=-1.0, upper=1.0), FREE, middle={"elbow": 2.0})
+        excite(arm(lower=-1.0, upper=1.0), FREE, search=gs.FourierSearch(middle={"elbow": 2.0}))
     with pytest.raises(gs.ProblemError, match="middle of 'wrist'"):
-        excite(arm(), FREE, middle={"wrist": 0.0})
+        excite(arm(), FREE, search=gs.FourierSearch(middle={"wrist": 0.0}))
     with pytest.raises(gs.ProblemError, match="Holding still"):
         excite(
             arm(),
             FREE,
             seconds=2,
-            middle={"shoulder": 1.57},
-            search=gs.FourierSearch(generations=1),
+            search=gs.FourierSearch(generations=1, middle={"shoulder": 1.57}),
         )
     with pytest.raises(gs.ProblemError, match=r"covariance, has the shape \(2, 2\)"):
         excite(arm(), FREE, seconds=2, known=np.eye(2))

@@ -154,10 +154,13 @@ def sentences(found: Discovery) -> list[str]:
             f"{lead}: of {tried} pairs of variable and input, none explains what the model leaves."
         ]
         if best is not None and np.isfinite(best.after):
-            said.append(
-                f"The most promising, {_pair(found, best.group)}, does not lower the held-out "
-                f"error (by {100 * (1 - np.sqrt(best.after / best.before)):.2g} %)."
+            change = 100 * (1 - np.sqrt(best.after / best.before))
+            how = (
+                f"lowers the held-out error by {change:.2g} % only, no more than chance may"
+                if change > 0
+                else f"does not lower the held-out error: it rises by {-change:.2g} %"
             )
+            said.append(f"The most promising, {_pair(found, best.group)}, {how}.")
         elif best is not None:
             said.append(
                 f"The most promising, {_pair(found, best.group)}, promises no more than chance "

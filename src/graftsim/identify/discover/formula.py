@@ -92,7 +92,9 @@ def find_formula(problem: Problem, groups: tuple[Group, ...], found: Screened) -
         bounds = problem.bounds_of(point.theta)
         at = Linearisation(r, J_t, J_l, point.theta, point.local, bounds)
         info = information.information(at, zero)
-        std = np.sqrt(np.diag(info.covariance))
+        variance = np.diag(info.covariance)
+        # Terms that the data do not tell apart have none; neither is known.
+        std = np.sqrt(np.where(variance > 0, variance, np.inf))
         doubtful = _doubtful(problem, chosen, point.theta, std)
         if doubtful is None:
             break
@@ -111,7 +113,8 @@ def _doubtful(
         i: abs(theta[i]) / std[i] for i, r in zip(chosen, rows, strict=True) if rows.count(r) > 1
     }
     weak = [i for i, x in ratio.items() if x < CERTAIN]
-    return min(weak, key=lambda i: ratio[i]) if weak else None
+    # Of terms that are known equally badly the first is kept: libraries begin with the simplest.
+    return min(reversed(weak), key=lambda i: ratio[i]) if weak else None
 
 
 def _subset(

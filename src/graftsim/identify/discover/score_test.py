@@ -196,8 +196,11 @@ def _grow(
 
 
 def _prune(look: _Look, criteria: Criteria) -> None:
-    """Take out again what later groups have made unnecessary."""
-    for group in list(look.kept):
+    """Take out again what others have made unnecessary, the latest first.
+
+    Of two groups that stand for each other, the one that was found first explained more by itself.
+    """
+    for group in reversed(list(look.kept)):
         rest = [g for g in look.kept if g != group]
         trial = look.fit(rest)
         without = look.held.cost(trial.theta)

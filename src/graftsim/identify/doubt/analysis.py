@@ -74,6 +74,14 @@ class Doubt:
         biased = np.maximum((self.moves @ self.asked) ** 2 - noise, 0.0)
         return spread + biased + self.torques.variance.sum(1)
 
+    def relief(self) -> np.ndarray:
+        """By how much the variance of each parameter would fall if one number were known [p, k].
+
+        That of the others given it is cov - cov_j cov_j^T / cov_jj.
+        """
+        var = np.maximum(np.diag(self.covariance), 1e-300)
+        return (self.moves @ self.covariance) ** 2 / var
+
     def off(self) -> np.ndarray:
         """How far each nuisance may be off [k], given the data."""
         asked = np.maximum(self.asked**2 - np.diag(self.noise), 0.0)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from graftsim.identify.doubt.differences import differences
 from graftsim.identify.doubt.effects import EFFECTS, Effects
 from graftsim.identify.doubt.moved_commands import delayed
 from graftsim.identify.doubt.standard import CLOCK, Number
@@ -35,7 +36,7 @@ class Columns:
         numbers: Sequence[Number],
         sizes: Sequence[float] | np.ndarray,
     ) -> None:
-        """sizes: of the numbers, to compare their columns by."""
+        """sizes: of the numbers, to differ them by a share of."""
         self.program, self._dt = program, float(problem.simulator.dt)
         self.names = [n.name for n in numbers]
         inside = set(program.reader.names)
@@ -48,7 +49,11 @@ class Columns:
             self._wide = ResidualProgram(problem, program.data, own=_wider(problem, self._rest))
         model = problem.simulator.model
         by_name = dict(zip(self.names, zip(numbers, sizes, strict=True), strict=True))
-        self._supposed = _supposed(model, program, [by_name[n] for n in self._rest])
+        rest = [by_name[n] for n in self._rest]
+        self._sizes = np.array([size for _, size in rest])
+        self._touches = _touches(model, program, [n for n, _ in rest])
+        # What a contact does has no derivative everywhere that a difference shows.
+        self._differ = self._wide is not program and problem.simulator.contact is None
         self._before = commands_before(model, problem.train, windows, problem.dt)
 
     def on(self, data: WindowData) -> Columns:
@@ -62,7 +67,11 @@ class Columns:
 
     def slopes(self, theta: np.ndarray, local: np.ndarray) -> Float[np.ndarray, "w m k"]:
         """Derivatives of the residuals by all numbers."""
-        found = self._wide.slopes(theta, local, self._rest, self._supposed)
+        if self._differ:
+            sizes, touches = self._sizes, self._touches
+            found = differences(self._wide, theta, local, self._rest, sizes, touches)
+        else:
+            found = self._wide.slopes(theta, local, self._rest)
         columns = dict(zip(self._rest, np.moveaxis(found, -1, 0), strict=True))
         for name in self.names:
             if name not in columns:
@@ -81,20 +90,20 @@ class Columns:
         if name in self._delays:
             actuator = self._delays[name]
             return delayed(program, self._before, amount, actuator).residual(theta, local)
-        return self._wide.residual(theta, local, {name: amount})
+        return self._wide.displaced(theta, local, [name], np.array([[amount]]))[0]
 
 
-def _supposed(
-    model: Model, program: ResidualProgram, numbers: Sequence[tuple[Number, float]]
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Which sensors [s, k] numbers with their sizes should touch: those of their joint's state.
+def _touches(
+    model: Model, program: ResidualProgram, numbers: Sequence[Number]
+) -> np.ndarray | None:
+    """Which sensors [s, k] numbers should touch: those of their joint's state.
 
     None where that is not known of some.
     """
-    touched = [_touched(model, program, n) for n, _ in numbers]
+    touched = [_touched(model, program, n) for n in numbers]
     if not numbers or any(t is None for t in touched):
         return None
-    return np.stack([t for t in touched if t is not None], -1), np.array([x for _, x in numbers])
+    return np.stack([t for t in touched if t is not None], -1)
 
 
 def _touched(model: Model, program: ResidualProgram, number: Number) -> np.ndarray | None:

@@ -173,9 +173,15 @@ def _geometry(model: Model) -> list[Number]:
     tree = model.tree
     at = [tree.joints[i] for i, parent in enumerate(tree.parent)
           if parent >= 0 and len(tree.v_index[i])]  # fmt: skip
-    turning = [tree.joints[i] for i, kind in enumerate(tree.joint_types) if kind.axial]
     lengths = [Number("joint.origin", n, c) for n in at for c in VECTOR]
-    return lengths + [Number("joint.axis", n, c) for n in turning for c in VECTOR]
+    axes = np.asarray(model.joint.axis)
+    # Only the direction of an axis counts: along itself there is nothing to be off by.
+    return lengths + [
+        Number("joint.axis", tree.joints[i], c)
+        for i, kind in enumerate(tree.joint_types)
+        for k, c in enumerate(VECTOR)
+        if kind.axial and abs(axes[i, k]) < np.linalg.norm(axes[i])
+    ]
 
 
 def _effects(model: Model) -> list[Number]:

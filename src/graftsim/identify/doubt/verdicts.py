@@ -36,6 +36,8 @@ def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Para
     parts = np.concatenate([parts, doubt.torques.variance], 1)
     torques = [n.name for n in doubt.torques.nuisances]
     names = [*(n.name for n in doubt.nuisances), STEP, *torques]
+    # Effects are measured by nobody.
+    relief = doubt.relief() * [not n.name.startswith("effect.") for n in doubt.nuisances]
     out = []
     for row in rows:
         if row.name not in place or not np.isfinite(row.std):
@@ -47,6 +49,8 @@ def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Para
         shares = parts[i] / max(float(parts[i].sum()), 1e-300)
         order = np.argsort(-shares)[:MOST]
         causes = {names[j]: float(shares[j]) for j in order if shares[j] >= NAMED}
+        best = int(np.argmax(relief[i]))
+        left = float(np.sqrt(max(std**2 - relief[i, best], row.std**2)))
         matters = np.sqrt(added[i]) > max(MOVED * row.std, SHARE * abs(row.value))
         status = row.status
         if matters and status == Status.IDENTIFIED:
@@ -55,6 +59,8 @@ def with_file(rows: tuple[ParameterRow, ...], doubt: Doubt | None) -> tuple[Para
             replace(
                 row, status=status, std_with_file=std, low_with_file=low, high_with_file=high,
                 causes=causes, step=float(doubt.step[i]),
+                measure=doubt.nuisances[best].name if relief[i, best] > 0 else "",
+                std_if_measured=left,
             )
         )  # fmt: skip
     return tuple(out)

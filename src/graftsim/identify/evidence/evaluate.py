@@ -9,6 +9,7 @@ import numpy as np
 
 from graftsim.errors import ModelError
 from graftsim.identify import words
+from graftsim.identify.doubt.sentences import conditional
 from graftsim.identify.doubt.step import change_of_residuals, steps_matter
 from graftsim.identify.doubt.verdicts import most_moved
 from graftsim.identify.evidence.certainty import Certainty
@@ -322,7 +323,7 @@ def _conditions(known: Certainty) -> list[str]:
     said = []
     for quantity, rows in touched.items():
         own = sorted({row.trades_with for row in rows})
-        said.append(words.conditional(rows, quantity, [by_name[name] for name in own]))
+        said.append(conditional(rows, quantity, [by_name[name] for name in own]))
     return said
 
 

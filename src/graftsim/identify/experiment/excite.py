@@ -9,7 +9,7 @@ joint maximise log det(S + P): D-optimality, the smallest ellipsoid of what is l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,11 +31,15 @@ POPULATION = 16
 
 @dataclass(frozen=True)
 class FourierSearch:
-    """Motions of so many `harmonics` a joint, improved for so many `generations` (CMA-ES)."""
+    """Motions of so many `harmonics` a joint, improved for so many `generations` (CMA-ES).
+
+    middle: by joint, what the series is about (rad, m); else the middle of the joint's travel.
+    """
 
     harmonics: int = 5
     generations: int = 40
     seed: int = 0
+    middle: Mapping[str, float] = field(default_factory=dict)
 
 
 FOURIER = FourierSearch()
@@ -49,7 +53,6 @@ def excite(
     seconds: float = 10.0,
     noise: float = 1e-3,
     velocity: float | Mapping[str, float] | None = None,
-    middle: Mapping[str, float] | None = None,
     known: Mapping[str, float] | np.ndarray | None = None,
     nuisances: Mapping[str, float] | None = None,
     horizon: float = 0.5,
@@ -58,9 +61,9 @@ def excite(
     """Propose commands that make the free parameters best known.
 
     Positions stay within the model's joint limits, forces within its actuators', speeds below
-    `velocity` (rad/s, m/s; one number, or by joint). middle: by joint, where to move about.
-    noise: of the joint sensors (rad, m). known: standard deviations by name, or the covariance
-    [p, p] of an earlier fit of the same parameters; what is not known is taken as unknown.
+    `velocity` (rad/s, m/s; one number, or by joint). noise: of the joint sensors (rad, m). known:
+    standard deviations by name, or the covariance [p, p] of an earlier fit of the same parameters;
+    what is not known is taken as unknown.
     nuisances: of numbers that are not free, how wrong they may be, as for `Problem`; the motion is
     one that tells parameters apart from those that matter most. horizon: of the windows of the fit
     to come (s).
@@ -73,7 +76,7 @@ def excite(
     except ImportError as error:
         raise ProblemError("excite needs cmaes: pip install graftsim[search]") from error
     planner = Planner(simulator, free, seconds, noise, horizon, nuisances)
-    motions = Motions(simulator.model, planner.time, search.harmonics, middle or {}, velocity)
+    motions = Motions(simulator.model, planner.time, search.harmonics, search.middle, velocity)
     prior = _prior(planner.problem, known)
     walk = CMA(
         mean=np.zeros(motions.size), sigma=0.5, seed=search.seed, population_size=POPULATION
@@ -105,7 +108,7 @@ def _feasible(motions: Motions, x: np.ndarray) -> np.ndarray:
     if not inside(0.0):
         raise ProblemError(
             f"Holding still at the middle of the motion already takes more than {SAFE:.0%} of an "
-            "actuator's force: give another middle=."
+            "actuator's force: give another FourierSearch(middle=...)."
         )
     low, high = 0.0, 1.0
     for _ in range(20):

@@ -26,6 +26,7 @@ from graftsim.identify.problem.parameters import (
     parsed,
 )
 from graftsim.identify.problem.parts import with_parts
+from graftsim.identify.problem.prescribed_paths import check_paths
 from graftsim.identify.problem.residuals import residual_width
 from graftsim.identify.problem.windows import (
     Cutting,
@@ -372,7 +373,7 @@ class Problem:
     def _check_windows(self) -> None:
         """The longest windows must fit, for judgement too, before time is spent on short ones."""
         longest = max(self.horizons)
-        self.train_windows(longest)
+        check_paths(self.simulator, self.train_windows(longest))
         if self.heldout:
             try:
                 self.heldout_windows(longest)
@@ -380,6 +381,7 @@ class Problem:
                 raise ProblemError(
                     f"Of what is held out for judgement: {error} Or hold out more, or nothing."
                 ) from error
+            check_paths(self.simulator, self.heldout_windows(longest))
 
     def _check_initial_states(self) -> None:
         if callable(self.initial):

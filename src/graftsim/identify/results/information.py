@@ -102,8 +102,11 @@ def _widest(
         cov = _sandwich(P, r, _root(inside))
         wide = np.maximum(wide, np.diag(cov))
         method = "sandwich, clustered by window"
-    grow = np.sqrt(wide / np.maximum(np.diag(cov), 1e-300))
-    return cov * np.outer(grow, grow), wide, method
+    own = np.diag(cov)
+    # What this way gives no variance at all keeps that of the others, tied to nothing.
+    some = own > 1e-14 * wide
+    grow = np.sqrt(np.where(some, wide / np.where(some, own, 1.0), 0.0))
+    return cov * np.outer(grow, grow) + np.diag(np.where(some, 0.0, wide)), wide, method
 
 
 def _eliminated(

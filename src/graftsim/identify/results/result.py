@@ -46,6 +46,9 @@ class ParameterRow:
     high_with_file: float = float("nan")
     causes: Mapping[str, float] = field(default_factory=dict)
     step: float = 0.0
+    # The number of the file whose measurement would make that deviation smallest, and to what.
+    measure: str = ""
+    std_if_measured: float = float("nan")
 
     @property
     def trades_with(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -59,6 +59,7 @@ class ResidualProgram:
         self._read = jax.jit(jax.vmap(read, (None, None, 0, 0)))
         self._derivatives = jax.jit(partial(derivatives, one))
         self._many = jax.jit(jax.vmap(residual, (0, 0, None)))
+        self._displaced = jax.jit(jax.vmap(residual, (0, None, None)))
         self._many_derivatives = jax.jit(
             jax.vmap(partial(derivatives, one, limit=None), (0, 0, None, None, None))
         )
@@ -71,12 +72,20 @@ class ResidualProgram:
         other.data, other._kept = data, None
         return other
 
-    def residual(
-        self, theta: np.ndarray, local: np.ndarray, off: Mapping[str, float] | None = None
+    def residual(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
+        """Residuals [w, m] at theta [p] and local [w, s]."""
+        return np.asarray(self._residual(*self._arrays(theta, local), self.data), float)
+
+    def displaced(
+        self, theta: np.ndarray, local: np.ndarray, names: Sequence[str], off: np.ndarray
     ) -> np.ndarray:
-        """Residuals [w, m] at theta [p] and local [w, s]; off: by how much withheld numbers are."""
-        arrays = self._arrays(theta, local, off)
-        return np.asarray(self._residual(*arrays, self.data), float)
+        """Residuals [n, w, m] with withheld numbers off by `off` [n, k], side by side."""
+        x = np.repeat(self.reader.extend(np.asarray(theta, float))[None], len(off), 0)
+        x[:, self.reader.columns(np.zeros(0, int), names)] += off
+        own = jnp.asarray(local, self.dtype)
+        chunks = [self._displaced(jnp.asarray(rows, self.dtype), own, self.data)
+                  for (rows,) in _cut(self._portion(local[None], 1, len(off)), x)]  # fmt: skip
+        return np.concatenate([np.asarray(r, float) for r in chunks])[: len(off)]
 
     def readings(
         self, theta: np.ndarray, local: np.ndarray, timing: Timing | None = None
@@ -116,21 +125,9 @@ class ResidualProgram:
             self._kept = (asked, found)
         return found
 
-    def slopes(
-        self,
-        theta: np.ndarray,
-        local: np.ndarray,
-        withheld: Sequence[str],
-        supposed: tuple[np.ndarray, np.ndarray] | None = None,
-    ) -> np.ndarray:
-        """Derivatives [w, m, k] by numbers that are withheld alone, all at once.
-
-        supposed: which sensors [s, k] each should touch, and sizes [k] of them.
-        """
-        columns = self.reader.columns(np.zeros(0, int), withheld)
-        if supposed is not None:
-            self.reader.touch.suppose(columns, *supposed)
-        return self._columns(theta, local, columns)
+    def slopes(self, theta: np.ndarray, local: np.ndarray, withheld: Sequence[str]) -> np.ndarray:
+        """Derivatives [w, m, k] by numbers that are withheld alone, all at once."""
+        return self._columns(theta, local, self.reader.columns(np.zeros(0, int), withheld))
 
     def touched(self, row: int) -> np.ndarray | None:
         """Which sensors a row of the initial states touches; None where that is not known."""
@@ -149,15 +146,16 @@ class ResidualProgram:
         shared = touch.shared(columns)
         if shared is not None:
             along = self._along(theta, local, columns, shared.seeds)
-            J = touch.whole(columns, shared, along, self._widths)
+            J = touch.whole(columns, shared, along, self.widths)
             if J is not None:
                 return J
         J = self._along(theta, local, columns, np.eye(len(columns)))
-        touch.learn(columns, J, self._widths)
+        touch.learn(columns, J, self.widths)
         return J
 
     @property
-    def _widths(self) -> list[int]:
+    def widths(self) -> list[int]:
+        """Residuals of a window that belong to each sensor."""
         return [t.shape[1] * n for t, n in zip(self.data.time, self._rows, strict=True)]
 
     @property
@@ -185,7 +183,7 @@ class ResidualProgram:
     def many_residuals(self, theta: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Residuals [n, w, m] at theta [n, p] and local [n, w, s], side by side."""
         part = self._portion(local, 1)
-        chunks = [self._many(*self._arrays(t, l), self.data) for t, l in _cut(theta, local, part)]
+        chunks = [self._many(*self._arrays(t, l), self.data) for t, l in _cut(part, theta, local)]
         return np.concatenate([np.asarray(x, float) for x in chunks])[: len(theta)]
 
     def many_jacobians(
@@ -198,35 +196,30 @@ class ResidualProgram:
         chunks = [
             (self._many(*arrays, self.data), self._many_derivatives(*arrays, self.data, dx, dl))
             for arrays in (
-                self._arrays(t, l) for t, l in _cut(theta, local, self._portion(local, k + s))
+                self._arrays(t, l) for t, l in _cut(self._portion(local, k + s), theta, local)
             )
         ]
         parts = zip(*chunks, strict=True)
         r, J = (np.concatenate([np.asarray(x, float) for x in p])[: len(theta)] for p in parts)
         return r, J[..., :k], J[..., k:]
 
-    def _portion(self, local: np.ndarray, directions: int) -> int:
-        """So many starts at a time that the arguments of all lanes fit into memory."""
+    def _portion(self, local: np.ndarray, directions: int, n: int | None = None) -> int:
+        """So many of n starts at a time that the arguments of all lanes fit into memory."""
         w, s = local.shape[1:]
         size = sum(leaf[0].size for leaf in jax.tree.leaves(self.data)) + self.size + s
-        return min(max(MANY // (w * directions * size), 1), len(local))
+        return min(max(MANY // (w * directions * size), 1), len(local) if n is None else n)
 
-    def _arrays(
-        self, theta: np.ndarray, local: np.ndarray, off: Mapping[str, float] | None = None
-    ) -> tuple[Array, Array]:
+    def _arrays(self, theta: np.ndarray, local: np.ndarray) -> tuple[Array, Array]:
         extended = self.reader.extend(np.asarray(theta, float))
-        for name, amount in (off or {}).items():
-            extended[..., self.reader.names.index(name)] += amount
         return jnp.asarray(extended, self.dtype), jnp.asarray(local, self.dtype)
 
 
-def _cut(
-    theta: np.ndarray, local: np.ndarray, part: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _cut(part: int, *arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
     """Equal portions of starts; the last one is filled up, so that one program serves all."""
-    index = np.arange(-(-len(theta) // part) * part)
-    for rows in np.minimum(index, len(theta) - 1).reshape(-1, part):
-        yield theta[rows], local[rows]
+    n = len(arrays[0])
+    index = np.arange(-(-n // part) * part)
+    for rows in np.minimum(index, n - 1).reshape(-1, part):
+        yield tuple(x[rows] for x in arrays)
 
 
 def _forms(data: WindowData) -> list[tuple[int, ...]]:

@@ -37,9 +37,11 @@ class Shared(NamedTuple):
 class Touch:
     """Which columns of a Jacobian touch which sensors, as far as it has been seen."""
 
-    def __init__(self, sensors: int, columns: int, dtype: Any = float) -> None:
-        """dtype: what Jacobians are computed in."""
-        self._agrees = float(np.sqrt(np.finfo(dtype).eps))
+    def __init__(
+        self, sensors: int, columns: int, dtype: Any = float, agrees: float | None = None
+    ) -> None:
+        """dtype: what Jacobians are computed in; agrees: to what share sums of their columns do."""
+        self._agrees = float(np.sqrt(np.finfo(dtype).eps)) if agrees is None else agrees
         self._touches = np.zeros((sensors, columns), bool)
         self._norm = np.zeros(columns)
         self._seen = np.zeros(columns, bool)

@@ -46,7 +46,7 @@ def load_hull(path: Path, scale: np.ndarray) -> np.ndarray:
         ) from None
     try:
         mesh = trimesh.load_mesh(path)
-        points = np.asarray(mesh.vertices, float) * scale * _metres(path)  # type: ignore[union-attr]
+        points = np.asarray(mesh.vertices, float) * scale * metres(path)  # type: ignore[union-attr]
     except ImportError as e:
         raise FileError(
             f"{path}: reading this mesh needs {e.name or e}. Install it with: "
@@ -57,7 +57,7 @@ def load_hull(path: Path, scale: np.ndarray) -> np.ndarray:
     return hull(points, str(path))
 
 
-def _metres(path: Path) -> float:
+def metres(path: Path) -> float:
     """Length of the unit that a COLLADA file is in, which trimesh does not apply; else 1."""
     if path.suffix.lower() != ".dae":
         return 1.0

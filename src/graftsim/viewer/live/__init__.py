@@ -1,0 +1,1 @@
+"""A simulator live in the browser: to watch, to stop, to push."""
