@@ -128,7 +128,7 @@ def test_endings_are_named():
     """No time, no iterations, a motion that is not finite."""
     simulator = sled()
     state = simulator.initial_state()
-    none = control.ilqr(simulator, state, SLED, T, time_limit=0.0)
+    none = control.ilqr(simulator, state, SLED, T, solver=control.ILQR(time_limit=0.0))
     assert none.outcome == control.Outcome.TIME_LIMIT and none.iterations == 0
     few = control.ilqr(simulator, state, SLED, T, solver=control.ILQR(iterations=0))
     assert few.outcome == control.Outcome.ITERATION_LIMIT

@@ -1,27 +1,10 @@
 """Control of a simulated machine: trajectory optimisation, policies, legged locomotion."""
 
+from graftsim.control.clone import Cloned, Cloning, clone
 from graftsim.control.cost import Cost, LeastSquares, ScalarCost
 from graftsim.control.ilqr import ILQR, ilqr
 from graftsim.control.ilqr_result import Outcome, Solution
 from graftsim.control.linear import Linear, difference, displace, linearise
-from graftsim.control.mpc import Receding, mpc
-
-__all__ = [
-    "ILQR",
-    "Cost",
-    "LeastSquares",
-    "Linear",
-    "Outcome",
-    "Receding",
-    "ScalarCost",
-    "Solution",
-    "difference",
-    "displace",
-    "ilqr",
-    "linearise",
-    "mpc",
-]
-from graftsim.control.clone import Cloned, Cloning, clone
 from graftsim.control.locomotion import (
     OSQP,
     ForceSolver,
@@ -35,13 +18,14 @@ from graftsim.control.locomotion import (
     trot,
     walker,
 )
+from graftsim.control.mpc import Receding, mpc
 from graftsim.control.policy import Policy, policy_of
 from graftsim.control.train import Ending, Iteration, Trained, Training, train
-    "Cloned", "Cloning", "Ending", "Iteration", "Policy", "Trained", "Training", "clone",
-    "policy_of", "train",
 
 __all__ = [
-    "OSQP", "Cloned", "Cloning", "Ending", "ForceSolver", "Gait", "InteriorPoint", "Iteration",
-    "Policy", "Prediction", "SingleBody", "Swing", "Trained", "Training", "Trot", "clone",
-    "find_legs", "policy_of", "train", "trot", "walker",
+    "ILQR", "OSQP", "Cloned", "Cloning", "Cost", "Ending", "ForceSolver", "Gait", "InteriorPoint",
+    "Iteration", "LeastSquares", "Linear", "Outcome", "Policy", "Prediction", "Receding",
+    "ScalarCost", "SingleBody", "Solution", "Swing", "Trained", "Training", "Trot", "clone",
+    "difference", "displace", "find_legs", "ilqr", "linearise", "mpc", "policy_of", "train", "trot",
+    "walker",
 ]  # fmt: skip
