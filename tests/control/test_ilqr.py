@@ -134,6 +134,7 @@ def test_endings_are_named():
     assert few.outcome == control.Outcome.ITERATION_LIMIT
     far = control.ilqr(simulator, state, SLED, T, controls=np.full((T, 1), 1e200))
     assert far.outcome == control.Outcome.NON_FINITE and far.outcome.advice
+    assert (far.controls == 1e200).all()
 
 
 def many(x, u):

@@ -141,6 +141,7 @@ def optimise(task: Task, solver: ILQR, began: float) -> Solution:
     damping, outcome = Damping(solver.regularisation, 1.0), Outcome.ITERATION_LIMIT
     if not np.isfinite(costs[0]):
         outcome = Outcome.NON_FINITE
+        motion = motion._replace(controls=jnp.asarray(task.law.controls))
     spec = Spec(task.form, task.cost, solver.lengths, solver.enough, False)
     rest = (task.numbers, task.law.limits, task.reference)
     while outcome == Outcome.ITERATION_LIMIT and len(costs) <= solver.iterations:

@@ -75,7 +75,7 @@ def mpc(
         ahead = jax.tree.map(lambda x, t=t: x[t : t + horizon + 1], reference)
         plan = ilqr(
             simulator, states[-1], cost, horizon, limits=limits, reference=ahead,
-            warm=None if plan is None else plan.shifted(),
+            warm=_left_of(plan),
             solver=replace(solver, iterations=ILQR().iterations) if plan is None else solver,
         )  # fmt: skip
         u = np.asarray(plan.controls[0])
@@ -85,6 +85,12 @@ def mpc(
     assert plan is not None
     outcomes, iterations, seconds = zip(*plans, strict=True)
     return Receding(_stack(states), np.stack(controls), outcomes, iterations, seconds, plan)
+
+
+def _left_of(plan: Solution | None) -> Solution | None:
+    """A motion that left the finite numbers is nothing to start from."""
+    good = plan is not None and plan.outcome != Outcome.NON_FINITE
+    return plan.shifted() if plan is not None and good else None
 
 
 def _plant(plant: Plant | Simulator) -> Plant:
