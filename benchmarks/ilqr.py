@@ -1,6 +1,6 @@
 """iLQR beside Crocoddyl's DDP on the same problems, and the linearisation of a motion of an A1.
 
-    python benchmarks/ilqr.py [--json FILE] [--only pendulum|arm|a1]
+    python benchmarks/ilqr.py [--json FILE] [--only pendulum|arm|box|a1]
 
 A double pendulum (4 states) swings up and an arm of 12 joints (24 states) reaches a pose, in 100
 steps of 20 ms, from rest and zero commands: Crocoddyl runs Pinocchio's model of the same URDF with
@@ -211,13 +211,17 @@ def a1_linearised(figures: Figures, assets: Path, steps: int) -> None:
 
 def main() -> int:
     parser = Figures.arguments(__doc__ or "")
-    parser.add_argument("--only", choices=("pendulum", "arm", "a1"))
+    parser.add_argument("--only", choices=("pendulum", "arm", "box", "a1"))
     arguments = parser.parse_args()
     figures = Figures("iLQR", seed=arguments.seed, json_path=arguments.json)
     with kernels.threads(1):
         for key, case in zip(("pendulum", "arm"), CASES, strict=True):
             if arguments.only in (None, key) and not (arguments.quick and key == "arm"):
                 beside(case, figures)
+        if arguments.only in (None, "box") and not arguments.quick:
+            from ilqr_pushing import pushed_box
+
+            pushed_box(figures)
         if arguments.only in (None, "a1") and not arguments.quick:
             from scenes import assets_folder
 

@@ -1,7 +1,7 @@
 """E14: Breakout by iLQR on a learned paddle, beside a tracker that knows no physics (ale-py).
 
 The world is a ball between two walls and a paddle on a rail, in pixels and frames, read from the
-console's memory. How the paddle answers the joystick, a gain and a damping, is fitted from ten short
+console's memory. How the paddle answers the joystick, a gain and a damping, is fitted from ten
 roll-outs of random actions. At each frame a receding-horizon iLQR brings the paddle under the ball
 while that comes down; the joystick takes the sign of its command where that is more than half.
 

@@ -131,7 +131,8 @@ def play(env: Any, simulator: gs.Simulator, seed: int) -> float:
     env.reset(seed=seed)
     plan, total, done = None, 0.0, False
     while not done:
-        warm = None if plan is None else plan.shifted()
+        lost = plan is None or plan.outcome == control.Outcome.NON_FINITE
+        warm = None if lost else plan.shifted()
         state = at(env.unwrapped.state)
         plan = control.ilqr(simulator, state, COST, HORIZON, warm=warm, solver=SOLVER)
         _, reward, fell, late, _ = env.step(int(plan.controls[0, 0] > 0))

@@ -60,3 +60,28 @@ def pole_up(x):
 
 DOUBLE = control.ScalarCost(effort, straight_up)
 CART = control.ScalarCost(effort, pole_up)
+
+
+def puck(dt=0.01):
+    """A finger of 0.3 kg on a rail, and a puck of 0.5 kg before it that dry friction stops."""
+    b = gs.Builder("puck", gravity=(0, 0, 0))
+    b.link("finger", joint="prismatic", axis=(1, 0, 0), mass=0.3)
+    b.link("puck", joint="prismatic", axis=(1, 0, 0), origin=(0.2, 0, 0), mass=0.5,
+           friction=1.5, friction_velocity=0.2)  # fmt: skip
+    b.geom("sphere", 0.03, "finger", name="tip")
+    b.geom("sphere", 0.1, "puck", name="side")
+    b.actuator("push", "finger", force_range=(-20, 20))
+    return gs.Simulator(
+        b.build(), dt, integrator=gs.ImplicitDamping(), contact=gs.contact.Complementarity()
+    )
+
+
+def gentle(x, u):
+    return 1e-5 * jnp.sum(u * u)
+
+
+def puck_there(x):
+    return 100 * ((x.q[1] - 0.5) ** 2 + 0.1 * jnp.sum(x.qd * x.qd) + 0.01 * x.q[0] ** 2)
+
+
+PUCK = control.ScalarCost(gentle, puck_there)

@@ -5,7 +5,17 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from controlled import CART, DOUBLE, SLED, cart_pole, double_pendulum, effort, sled
+from controlled import (
+    CART,
+    DOUBLE,
+    PUCK,
+    SLED,
+    cart_pole,
+    double_pendulum,
+    effort,
+    puck,
+    sled,
+)
 from scipy.optimize import lsq_linear
 
 import graftsim as gs
@@ -118,12 +128,13 @@ def test_endings_are_named():
     """No time, no iterations, a motion that is not finite."""
     simulator = sled()
     state = simulator.initial_state()
-    none = control.ilqr(simulator, state, SLED, T, time_limit=0.0)
+    none = control.ilqr(simulator, state, SLED, T, solver=control.ILQR(time_limit=0.0))
     assert none.outcome == control.Outcome.TIME_LIMIT and none.iterations == 0
     few = control.ilqr(simulator, state, SLED, T, solver=control.ILQR(iterations=0))
     assert few.outcome == control.Outcome.ITERATION_LIMIT
     far = control.ilqr(simulator, state, SLED, T, controls=np.full((T, 1), 1e200))
     assert far.outcome == control.Outcome.NON_FINITE and far.outcome.advice
+    assert (far.controls == 1e200).all()
 
 
 def many(x, u):
@@ -167,3 +178,31 @@ def test_actuators_without_limits_have_none_and_torques_have_theirs():
     found = control.ilqr(simulator, simulator.initial_state(), SLED, T)
     assert found.controls.max() == pytest.approx(4.0, abs=1e-4)
     assert found.controls.min() == pytest.approx(-1.0, abs=1e-4)
+
+
+@pytest.mark.long
+def test_a_puck_is_pushed_to_its_place_through_contact():
+    """It is hit, slides half a metre and is stopped by friction there; the finger comes back."""
+    simulator = puck()
+    first = np.full((100, 1), 3.0)
+    found = control.ilqr(simulator, simulator.initial_state(), PUCK, 100, controls=first)
+    assert found.costs[0] > 10
+    assert abs(float(found.states.q[-1, 1]) - 0.5) < 1e-3
+    assert abs(float(found.states.qd[-1, 1])) < 0.02
+    assert abs(float(found.states.q[-1, 0])) < 0.1
+    # Between them is a gap in the end: the puck was let go.
+    assert float(found.states.q[-1, 1] - found.states.q[-1, 0]) > 0.2
+
+
+@pytest.mark.long
+def test_newton_steps_end_at_a_minimum_in_fewer_iterations():
+    """With the curvature of the steps, where without it the limit of iterations comes first."""
+    simulator = cart_pole()
+    first = 0.1 * np.random.default_rng(0).standard_normal((200, 1))
+    state = simulator.initial_state()
+    slow = control.ilqr(simulator, state, CART, 200, controls=first)
+    newton = control.ILQR(newton=1e-3)
+    fast = control.ilqr(simulator, state, CART, 200, controls=first, solver=newton)
+    assert fast.outcome == control.Outcome.CONVERGED
+    assert fast.iterations < slow.iterations
+    assert fast.cost < slow.cost

@@ -43,7 +43,9 @@ def test_a_plant_may_be_any_function_and_the_time_is_kept():
         return replace(state, q=state.q + 0.1 * u)
 
     simulator = sled()
-    done = control.mpc(simulator, simulator.initial_state(), SLED, 15, 4, plant=plant, time_limit=0)
+    none = control.ILQR(time_limit=0.0)
+    start = simulator.initial_state()
+    done = control.mpc(simulator, start, SLED, 15, 4, plant=plant, solver=none)
     assert calls == [0.0] * 4
     assert set(done.outcomes) == {control.Outcome.TIME_LIMIT}
 

@@ -30,8 +30,10 @@ from graftsim.control.linear import linear_steps, tangent_size
 from graftsim.engine.simulator import Simulator
 from graftsim.model.state import State
 
+# States and commands up to which the backward pass is straight code; matrix products by XLA beyond.
+_UNROLLED = 24
 # Regularisation with which the promise of a step is taken at its word.
-_LITTLE = 1e-5
+_LITTLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,10 @@ class ILQR:
     iterations: at most. tolerance: it has converged where the next iteration promises less than
     this share of the cost. lengths: step lengths, all tried at once. enough: share of the promised
     decrease that a step must bring. regularisation: mu at the start, `least` and `most` of it;
-    `factor` by which its own factor grows [Tassa 2012, II.F]. newton: once a step
-    lowers the cost by less than this share, iterations are Newton's, with the curvature of the
-    steps: dearer, further from a minimum often worse, and quadratic near one. 0: never.
+    `factor` by which its own factor grows [Tassa 2012, II.F]. newton: once a step lowers the cost
+    by less than this share, iterations are Newton's, with the curvature of the steps: dearer, far
+    from a minimum often worse, and quadratic near one. 0: never. time_limit: seconds of a call,
+    looked at between iterations.
     """
 
     iterations: int = 200
@@ -55,6 +58,7 @@ class ILQR:
     most: float = 1e8
     factor: float = 1.6
     newton: float = 0.0
+    time_limit: float = float("inf")
 
 
 class Damping(NamedTuple):
@@ -86,22 +90,21 @@ def ilqr(
     reference: Any = (),
     warm: Solution | None = None,
     solver: ILQR = ILQR(),
-    time_limit: float | None = None,
 ) -> Solution:
     """Commands [horizon, nu] that make the cost of the motion from `state` a local minimum.
 
     controls: where it begins, zeros by default (or what `warm`, an earlier solution, has; of which
     the feedback steers the first motion too). limits: (low, high) of commands, numbers or [nu]; by
     default what the actuators can do. reference: pytree with leading axis horizon + 1, of which the
-    cost's functions get the row of their time. time_limit: seconds of this call, looked at between
-    iterations. Code is compiled on the first call for a form of simulator, cost and horizon.
+    cost's functions get the row of their time. Code is compiled on the first call for a form of
+    simulator, cost and horizon.
 
     Raises ControlError: a horizon below 1, a state or commands that are not finite, shapes that do
     not fit, limits that cross, a cost that returns what its kind does not take.
     """
     began = time.perf_counter()
     task = Task.of(simulator, state, cost, horizon, controls, limits, reference, warm)
-    return optimise(task, solver, began, time_limit)
+    return optimise(task, solver, began)
 
 
 class Iterate(NamedTuple):
@@ -131,17 +134,18 @@ class Status(NamedTuple):
     definite: bool
 
 
-def optimise(task: Task, solver: ILQR, began: float, time_limit: float | None) -> Solution:
+def optimise(task: Task, solver: ILQR, began: float) -> Solution:
     """The loop: iterations until one of the outcomes."""
     motion = _first(task.form, task.cost, task.numbers, task.start, task.law, task.reference)
     gains, costs, decrease = task.law.K, [float(motion.cost)], np.inf
     damping, outcome = Damping(solver.regularisation, 1.0), Outcome.ITERATION_LIMIT
     if not np.isfinite(costs[0]):
         outcome = Outcome.NON_FINITE
+        motion = motion._replace(controls=jnp.asarray(task.law.controls))
     spec = Spec(task.form, task.cost, solver.lengths, solver.enough, False)
     rest = (task.numbers, task.law.limits, task.reference)
     while outcome == Outcome.ITERATION_LIMIT and len(costs) <= solver.iterations:
-        if time_limit is not None and time.perf_counter() - began > time_limit:
+        if time.perf_counter() - began > solver.time_limit:
             outcome = Outcome.TIME_LIMIT
             break
         found = _iterate(spec, *rest, motion, damping.mu)
@@ -151,8 +155,8 @@ def optimise(task: Task, solver: ILQR, began: float, time_limit: float | None) -
             gains, decrease = found.improvement.K, status.promised
         enough = solver.tolerance * abs(status.cost)
         # Great damping promises little everywhere: that is no minimum.
-        still = status.definite and decrease <= enough and damping.mu <= _LITTLE
-        if still or (taken and costs[-1] - status.cost <= enough):
+        still = decrease <= enough or (taken and costs[-1] - status.cost <= enough)
+        if still and status.definite and damping.mu <= _LITTLE:
             outcome = Outcome.CONVERGED
         elif not taken and damping.mu >= solver.most:
             outcome = Outcome.STALLED
@@ -234,4 +238,5 @@ def improve(
         stages = with_curvature(form, numbers, nominal, controls, linear.A, stages, ending)
     room = None if limits is None else Limits(limits.low - controls, limits.high - controls)
     args = (jnp.concatenate(linear, -1), stages, ending, room, mu)
-    return program(riccati, *args)(*args)
+    small = n + controls.shape[1] <= _UNROLLED
+    return program(riccati, *args)(*args) if small else riccati(*args)

@@ -71,16 +71,17 @@ class Task:
         n = tangent_size(start)
         if warm is None:
             states = jax.tree.map(lambda x: np.broadcast_to(x, (horizon, *x.shape)), start)
-            K = np.zeros((horizon, nu, n), dtype)
+            K: Any = np.zeros((horizon, nu, n), dtype)
         else:
             states, K = jax.tree.map(lambda x: x[:-1], warm.states), warm.gains
-        law = Feedback(states, u, np.zeros((horizon, nu), dtype), K, bounds)
+        nothing: Any = np.zeros((horizon, nu), dtype)
+        law = Feedback(states, u, nothing, K, bounds)
         reference = _reference(reference, horizon)
         _try_cost(cost, _shapes(start), _shapes(u[0]), _freeze(reference))
         return cls(packed.form, packed.numbers, cost, start, law, reference)
 
 
-def _commands(given: Any, warm: Solution | None, horizon: int, nu: int, dtype: Any) -> np.ndarray:
+def _commands(given: Any, warm: Solution | None, horizon: int, nu: int, dtype: Any) -> Any:
     if given is not None and warm is not None:
         raise ControlError("Give the first commands or a warm start, not both.")
     if warm is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -49,15 +49,13 @@ def mpc(
     limits: tuple[Any, Any] | None = None,
     reference: Any = (),
     solver: ILQR = ILQR(iterations=5),  # noqa: B008 (frozen)
-    first: ILQR = ILQR(),  # noqa: B008 (frozen)
-    time_limit: float | None = None,
 ) -> Receding:
     """`steps` steps, each under the first of the best `horizon` commands that are foreseen.
 
     Each solve starts from what is left of the last one, its feedback included, and makes a few
-    iterations (`solver`; the first solve is `first`'s). plant: what is controlled, if it is
-    another simulator or a function (state, u) -> state. reference: leading axis steps + horizon, of
-    which each solve sees horizon + 1 rows. time_limit: seconds of each solve.
+    iterations; the first may make as many as `ILQR` does by itself. plant: what is controlled, if
+    it is another simulator or a function (state, u) -> state. reference: leading axis steps +
+    horizon, of which each solve sees horizon + 1 rows.
 
     In a loop of your own: `plan = ilqr(simulator, state, cost, horizon, warm=plan.shifted())`.
     Raises ControlError: as `ilqr`, no step, a reference of another length.
@@ -77,8 +75,8 @@ def mpc(
         ahead = jax.tree.map(lambda x, t=t: x[t : t + horizon + 1], reference)
         plan = ilqr(
             simulator, states[-1], cost, horizon, limits=limits, reference=ahead,
-            warm=None if plan is None else plan.shifted(), time_limit=time_limit,
-            solver=first if plan is None else solver,
+            warm=_left_of(plan),
+            solver=replace(solver, iterations=ILQR().iterations) if plan is None else solver,
         )  # fmt: skip
         u = np.asarray(plan.controls[0])
         states.append(advance(states[-1], jnp.asarray(u)))
@@ -87,6 +85,12 @@ def mpc(
     assert plan is not None
     outcomes, iterations, seconds = zip(*plans, strict=True)
     return Receding(_stack(states), np.stack(controls), outcomes, iterations, seconds, plan)
+
+
+def _left_of(plan: Solution | None) -> Solution | None:
+    """A motion that left the finite numbers is nothing to start from."""
+    good = plan is not None and plan.outcome != Outcome.NON_FINITE
+    return plan.shifted() if plan is not None and good else None
 
 
 def _plant(plant: Plant | Simulator) -> Plant:
