@@ -32,8 +32,9 @@ def quadruped() -> Model:
             ("shank", "thigh", (0, 0, -LENGTH), SHANK, 0.018),
         ):
             across = mass * (LENGTH**2 / 12 + radius**2 / 4)
+            inertia = (across, across, mass * radius**2 / 2)
             b.link(f"{leg}_{part}", f"{leg}_{above}", origin=at, axis=(0, 1, 0), mass=mass,
-                   com=(0, 0, -LENGTH / 2), inertia=(across, across, mass * radius**2 / 2))  # fmt: skip
+                   com=(0, 0, -LENGTH / 2), inertia=inertia)  # fmt: skip
             b.geom("capsule", (radius, LENGTH / 2 - radius), f"{leg}_{part}",
                    (0, 0, -LENGTH / 2), name=f"{leg}_{part}")  # fmt: skip
         b.geom("sphere", FOOT, f"{leg}_shank", (0, 0, -LENGTH), name=f"{leg}_foot")
