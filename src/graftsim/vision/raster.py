@@ -35,7 +35,7 @@ def disc_distances(
     centres: Float[Array, "shapes 2"], radii: Float[Array, " shapes"], at: np.ndarray
 ) -> Distances:
     """Signed distances to circles, negative inside."""
-    away = at - centres[:, None, None, :]
+    away = jnp.asarray(at) - centres[:, None, None, :]
     return safe.norm(away) - radii[:, None, None]
 
 
