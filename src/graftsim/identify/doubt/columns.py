@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from graftsim.identify.doubt.differences import differences
 from graftsim.identify.doubt.effects import EFFECTS, Effects
-from graftsim.identify.doubt.moved_commands import delayed
+from graftsim.identify.doubt.retimed import delayed
 from graftsim.identify.doubt.standard import CLOCK, Number
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import WindowData
 from graftsim.identify.problem.windows import Windows, commands_before
+from graftsim.identify.runs.differences import differences
 from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.identify.runs.window_function import Reader
 from graftsim.model.catalogue import dofs_by_row

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from graftsim.engine.simulator import Simulator
-from graftsim.identify.doubt.half_steps import half_steps
+from graftsim.identify.doubt.retimed import half_steps
 from graftsim.identify.problem.residuals import residual_width
 from graftsim.identify.results.information import positive_inverse
 from graftsim.identify.results.linearisation import Linearisation

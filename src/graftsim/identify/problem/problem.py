@@ -26,12 +26,12 @@ from graftsim.identify.problem.parameters import (
     parsed,
 )
 from graftsim.identify.problem.parts import with_parts
-from graftsim.identify.problem.prescribed_paths import check_paths
 from graftsim.identify.problem.residuals import residual_width
 from graftsim.identify.problem.windows import (
     Cutting,
     InitialState,
     Windows,
+    check_paths,
     control_channels,
     cut,
     unmeasured,

@@ -13,9 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.engine.closing import nearest
-from graftsim.errors import ProblemError, suggest
+from graftsim.engine.prescribed_motion import check_commands
+from graftsim.engine.simulator import Simulator
+from graftsim.errors import ModelError, ProblemError, suggest
 from graftsim.model.catalogue import acts_on
 from graftsim.model.model import Actuators, Model
+from graftsim.model.state import State
 from graftsim.recordings.channels import parse_name
 from graftsim.recordings.recording import Channel, Recording
 from graftsim.selectors import row_name
@@ -380,3 +383,22 @@ def _free_state(channel: Channel, t: float) -> tuple[np.ndarray, np.ndarray]:
     there = rotation.exponential(jnp.asarray(offset))
     quaternion = np.asarray(rotation.multiply(q_mid, there), float)
     return np.concatenate([position, quaternion]), np.concatenate([velocity, spin])
+
+
+def check_paths(simulator: Simulator, windows: Windows) -> None:
+    """Whether the recorded paths of prescribed joints can be meant, before anything is simulated.
+
+    Raises ProblemError, with the recording and window: a path that jumps, also from where the
+    window starts, that leaves its joint's limits, or is no number.
+    """
+    if not simulator.model.guided:
+        return
+    for k in range(len(windows)):
+        state = State(q=windows.q0[k], qd=windows.qd0[k], act=jnp.zeros(0))
+        try:
+            check_commands(simulator, state, windows.controls[k])
+        except ModelError as error:
+            raise ProblemError(
+                f"Recording '{windows.recording[k]}', the window from {windows.start[k]:.6g} s on: "
+                f"{error}"
+            ) from error

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 import graftsim as gs
-from graftsim.identify.doubt.differences import differences
 from graftsim.identify.doubt.standard import candidates
+from graftsim.identify.runs.differences import differences
 from graftsim.identify.runs.residual_program import compiled
 
 ARMS = "abc"

@@ -1,7 +1,8 @@
-"""The same windows in steps of half the length, for the programs that are compiled already.
+"""The same windows with other timing, for programs that are compiled already.
 
-As many half steps reach the middle of a window. Commands are held over two of them; a delay is so
-many half steps, by which its commands are moved, and a rest, which the program then applies.
+As many half steps reach the middle of a window: commands are held over two of them; a delay is so
+many half steps, by which its commands are moved, and a rest, which the program then applies. Where
+a model has no delay, commands that come later are means over steps.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from graftsim.dynamics.actuation import delayed_controls, owners
+from graftsim.dynamics.actuation import control_owners, delayed_controls, owners
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.problem.residuals import WindowData
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.identify.runs.window_function import Timing
 
 
@@ -44,3 +46,27 @@ def half_steps(simulator: Simulator, data: WindowData) -> tuple[Timing, WindowDa
     return timing, data._replace(
         controls=jnp.asarray(controls, dtype), before=jnp.asarray(before, dtype)
     )
+
+
+def delayed(
+    program: ResidualProgram, before: np.ndarray, delay: float, actuator: int
+) -> ResidualProgram:
+    """The program under commands of an actuator that come later by `delay` (s).
+
+    A command is held over its step; delayed, a step has the mean of what acts in it. before:
+    [w, nu] commands of the step before each window, held ever since; for a derivative a delay may
+    be below zero by less than a step.
+    """
+    data, simulator = program.data, program.reader.setup.simulator
+    u = np.asarray(data.controls)
+    own = np.flatnonzero(control_owners(simulator.model.actuator) == actuator)
+    late = delay / float(simulator.dt)
+    whole = max(int(np.floor(late)), 0)
+    steps = u.shape[1]
+    every = np.concatenate([np.repeat(before[:, None], whole + 1, 1), u], 1)
+    near, far = (every[:, i : i + steps, own] for i in (1, 0))
+    moved = u.copy()
+    moved[..., own] = near - (late - whole) * (near - far)
+    other = program.on(data._replace(controls=jnp.asarray(moved, data.controls.dtype)))
+    assert other is not None
+    return other
