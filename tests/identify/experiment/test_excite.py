@@ -120,6 +120,7 @@ def test_exact_numbers_raise_no_doubt():
         "link.inertia",
         "joint.stiffness",
         "joint.damping",
+        "joint.friction_velocity",
         "joint.axis",
         "joint.origin",
         "actuator.delay",
