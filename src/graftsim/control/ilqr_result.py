@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.model.state import State
+from graftsim.optim.outcome import Advised
 
 
-class Outcome(StrEnum):
+class Outcome(Advised):
     """How an optimisation of a motion ended: equal to its name as text, with `advice`."""
-
-    advice: str
-
-    def __new__(cls, text: str, advice: str) -> Outcome:
-        member = str.__new__(cls, text)
-        member._value_ = text
-        member.advice = advice
-        return member
 
     CONVERGED = "converged", ""
     ITERATION_LIMIT = (

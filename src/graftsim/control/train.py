@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import jax
@@ -17,22 +16,15 @@ from graftsim.engine import Simulator, Trajectory
 from graftsim.errors import ProblemError, VariableError
 from graftsim.graft.bound import BoundGrafts
 from graftsim.model.state import State
+from graftsim.optim.outcome import Advised
 
 # A number that a roll-out costs; start states side by side, as they are or drawn with a key.
 Cost = Callable[[Trajectory], Any]
 Starts = State | Callable[[Any], State]
 
 
-class Ending(StrEnum):
+class Ending(Advised):
     """How a training ended: equal to its name as text, with `advice` for whoever reads it."""
-
-    advice: str
-
-    def __new__(cls, text: str, advice: str) -> Ending:
-        member = str.__new__(cls, text)
-        member._value_ = text
-        member.advice = advice
-        return member
 
     REACHED = "reached", ""
     ITERATION_LIMIT = (

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 
-class Outcome(StrEnum):
-    """How a minimisation ended: equal to its name as text, with `advice` for whoever reads it."""
+class Advised(StrEnum):
+    """A text and what to do about it: members are (text, `advice`), equal to the text."""
 
     advice: str
 
-    def __new__(cls, text: str, advice: str) -> Outcome:
+    def __new__(cls, text: str, advice: str) -> Self:
         member = str.__new__(cls, text)
         member._value_ = text
         member.advice = advice
         return member
+
+
+class Outcome(Advised):
+    """How a minimisation ended: equal to its name as text, with `advice` for whoever reads it."""
 
     CONVERGED = "converged", ""
     ITERATION_LIMIT = (
