@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import mpmath as mp
 import numpy as np
 
-from graftsim.kernels.functions.constants import CENTRES
+from graftsim.kernels.functions.constants import CENTRES, TANH_END
 
 mp.mp.dps = 70
 Fn = Callable[[mp.mpf], mp.mpf]
@@ -116,6 +116,52 @@ def fit(row: Fit, n: int, type: type) -> tuple[list[float], float]:
             least, found = error, rounded
         fixed = rounded[: k + 1]
     return [float(c) for c in found], float(-mp.log(least, 2))
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """`f` of z in [0, high], one at 0, by a quotient of such polynomials, float32 alone."""
+
+    f: Fn
+    high: float
+    above: int
+    below: int
+
+
+def fit_quotient(row: Quotient) -> tuple[list[float], list[float], float]:
+    """Coefficients of both polynomials, and the bits of accuracy that they keep.
+
+    Remez exchange of P - f Q over f Q, in which the last factor is that of the round before.
+    """
+    grid = _grid(0, row.high)[1:]
+    f, n = [row.f(z) for z in grid], row.above + row.below - 1
+    reference = [round((1 - np.cos(np.pi * k / (n - 1))) / 2 * (len(grid) - 1)) for k in range(n)]
+    scale = [mp.mpf(1)] * len(grid)
+    p = q = [mp.mpf(1)]
+    for _ in range(30):
+        a, b = mp.matrix(n, n), mp.matrix(n, 1)
+        for line, i in enumerate(reference):
+            powers = [(grid[i] / row.high) ** k for k in range(1, max(row.above, row.below))]
+            a[line, :] = mp.matrix([[
+                *powers[: row.above - 1],
+                *(-f[i] * z for z in powers[: row.below - 1]),
+                (-1) ** line * f[i] * scale[i],
+            ]])  # fmt: skip
+            b[line] = f[i] - 1
+        solution = [*mp.lu_solve(a, b)]
+        p = [1, *(solution[k] / row.high ** (k + 1) for k in range(row.above - 1))]
+        q = [1, *(solution[row.above - 1 + k] / row.high ** (k + 1) for k in range(row.below - 1))]
+        scale = [_value(q, z) for z in grid]
+        errors = [_value(p, z) / (d * v) - 1 for z, d, v in zip(grid, scale, f, strict=True)]
+        news = _extrema(errors, n)
+        if len(news) < n or (
+            news == reference and max(map(abs, errors)) < abs(solution[-1]) * 1.01
+        ):
+            break
+        reference = news
+    up, down = ([float(np.float32(float(c))) for c in side] for side in (p, q))
+    worst = max(abs(_value(up, z) / _value(down, z) / v - 1) for z, v in zip(grid, f, strict=True))
+    return up, down, float(-mp.log(worst, 2))
 
 
 def odd(g: Fn, first: float = 1.0) -> tuple[Fn, Fn]:
@@ -226,13 +272,21 @@ FITS: dict[str, Fit] = {
         5**0.5 - CENTRES["erf_inv far f64"], 6.07 - CENTRES["erf_inv far f64"], 0, 33),
 }  # fmt: skip
 
+QUOTIENTS: dict[str, Quotient] = {
+    # tanh x = x P(z) / Q(z), z = x²
+    "tanh": Quotient(lambda z: mp.tanh(mp.sqrt(z)) / mp.sqrt(z), TANH_END**2, 4, 5),
+}
+
 
 def main(names: list[str]) -> None:
     """Print the table."""
     print('"""Coefficients, lowest power first. Written by `tests/kernels/coefficients.py`."""\n')
     print("# fmt: off")
     print("TABLES: dict[str, dict[str, tuple[float, ...]]] = {")
-    for name in names or FITS:
+    for name in names or [*FITS, *QUOTIENTS]:
+        if name in QUOTIENTS:
+            _print_quotient(name)
+            continue
         print(f'    "{name}": {{')
         for kind, type in (("f32", np.float32), ("f64", np.float64)):
             n = getattr(FITS[name], kind)
@@ -240,12 +294,25 @@ def main(names: list[str]) -> None:
                 continue
             coefficients, bits = fit(FITS[name], n, type)
             print(f"{name} {kind}: {n} coefficients, {bits:.1f} bits", file=sys.stderr, flush=True)
-            print(f'        "{kind}": (')
-            for c in coefficients:
-                print(f"            {c!r},")
-            print("        ),")
+            _print_coefficients(kind, coefficients)
         print("    },")
     print("}\n# fmt: on")
+
+
+def _print_quotient(name: str) -> None:
+    *both, bits = fit_quotient(QUOTIENTS[name])
+    print(f"{name} f32: {bits:.1f} bits", file=sys.stderr, flush=True)
+    for side, coefficients in zip(("above", "below"), both, strict=True):
+        print(f'    "{name} {side}": {{')
+        _print_coefficients("f32", coefficients)
+        print("    },")
+
+
+def _print_coefficients(kind: str, coefficients: list[float]) -> None:
+    print(f'        "{kind}": (')
+    for c in coefficients:
+        print(f"            {c!r},")
+    print("        ),")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Elementary functions: every result within two units of the last place, for all arguments.
 
+Of float32, that is tanh where JAX's `accuracy` asks for it; else 4.1e-7 of itself.
+
 References: NumPy and SciPy in the next wider type, mpmath at the hard places.
 """
 
@@ -18,6 +20,7 @@ from scipy import special
 
 import graftsim.kernels
 from graftsim.kernels.functions import FUNCTIONS
+from graftsim.kernels.functions.exponential import careful_tanh
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.statements import Library
 
@@ -37,6 +40,8 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "erf": special.erf, "erfc": special.erfc,
     "erf_inv": lambda x: np.where(x == 0, x, special.erfinv(x)),
 }  # fmt: skip
+EXACT = FUNCTIONS | {"tanh": careful_tanh}
+TANH = 4.1e-7
 NO_LONG_DOUBLE = ("erf", "erfc", "erf_inv")
 BINARY = {"atan2": np.arctan2, "pow": np.power}
 
@@ -114,7 +119,7 @@ def signs_agree(got: np.ndarray, wanted: np.ndarray) -> bool:
 @pytest.mark.parametrize("name", UNARY)
 def test_single_precision_keeps_within_two_units(name: str) -> None:
     x = scattered("f32")
-    check(evaluate(FUNCTIONS[name], x), reference(UNARY[name], "f32", x), x)
+    check(evaluate(EXACT[name], x), reference(UNARY[name], "f32", x), x)
 
 
 @long_double
@@ -131,7 +136,7 @@ def test_neighbours_share_a_division(type: str) -> None:
     x = np.concatenate([scattered(type), specials(type)])
     for other in (0.3, -4.0, math.inf, math.nan):
         got = evaluate(
-            lambda p, xs, b=other: FUNCTIONS["tanh"](p, [*xs, p.mul(xs[0], p.const(b, type))]), x
+            lambda p, xs, b=other: careful_tanh(p, [*xs, p.mul(xs[0], p.const(b, type))]), x
         )
         check(got, reference(np.tanh, type, x), x)
         assert signs_agree(got, reference(np.tanh, type, x))
@@ -145,7 +150,7 @@ def test_special_arguments(name: str, type: str) -> None:
     if type == "f64" and name in NO_LONG_DOUBLE:
         # Where SciPy's own error is no matter.
         x = x[(np.abs(x) < 0.1) | (np.abs(x) == 1) | ~(np.abs(x) < 30)]
-    got = evaluate(FUNCTIONS[name], x)
+    got = evaluate(EXACT[name], x)
     if type == "f64" and name in NO_LONG_DOUBLE:
         with np.errstate(all="ignore"):
             wanted = UNARY[name](x)
@@ -153,6 +158,54 @@ def test_special_arguments(name: str, type: str) -> None:
         wanted = reference(UNARY[name], type, x)
     check(got, wanted, x)
     assert signs_agree(got, wanted)
+
+
+def tanh_arguments() -> np.ndarray:
+    """Of all sizes, dense where tanh bends and where its quotient ends."""
+    ends = np.linspace(6, 9, POINTS, dtype=np.float32)
+    bends = np.linspace(1e-4, 6, 20 * POINTS, dtype=np.float32)
+    return np.concatenate([scattered("f32"), specials("f32"), ends, -ends, bends, -bends])
+
+
+def test_quick_tanh() -> None:
+    """Relative error, sign, |tanh| <= 1; a small argument is its own tanh, subnormal ones too."""
+    x = tanh_arguments()
+    got, wanted = evaluate(FUNCTIONS["tanh"], x), reference(np.tanh, "f32", x)
+    assert np.array_equal(np.isnan(got), np.isnan(x))
+    sure = x[~np.isnan(x)], got[~np.isnan(x)], wanted[~np.isnan(x)]
+    error = np.abs(sure[1] - sure[2])
+    assert np.all(error <= TANH * np.abs(sure[2]))
+    assert signs_agree(got, wanted)
+    assert np.max(np.abs(sure[1])) <= 1
+    small = np.abs(sure[0]) < 2.0**-13
+    np.testing.assert_array_equal(sure[1][small], sure[0][small])
+    assert np.array_equal(evaluate(FUNCTIONS["tanh"], -x), -got, equal_nan=True)
+
+
+def test_tanh_as_exact_as_asked() -> None:
+    """`accuracy` of JAX chooses; the cheap one has little more than half the operations."""
+    x = scattered("f32", 11, 2000)
+    x = x[(np.abs(x) >= np.finfo(np.float32).smallest_normal) & (np.abs(x) < 1e30)]
+    highest = jax.lax.AccuracyMode.HIGHEST
+    for accuracy, f in ((None, FUNCTIONS["tanh"]), (highest, careful_tanh)):
+        kernel = graftsim.kernels.compile(lambda a, o=accuracy: jax.lax.tanh(a, accuracy=o), x[0])
+        np.testing.assert_array_equal(np.asarray(jax.vmap(kernel)(x)), evaluate(f, x))
+    quick, careful = (operations(f, np.float32) for f in (FUNCTIONS["tanh"], careful_tanh))
+    assert quick <= 14
+    assert quick < 0.6 * careful
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_slope_of_quick_tanh(mode: str) -> None:
+    """1 - tanh² of the exact one, to what a result of 4.1e-7 allows; never negative."""
+    x = np.linspace(-12, 12, 4001, dtype=np.float32)
+    kernel = graftsim.kernels.compile(jnp.tanh, x[0])
+    differentiate = jax.grad if mode == "reverse" else jax.jacfwd
+    slope = np.asarray(jax.vmap(differentiate(kernel))(x))
+    wanted = 1 / np.cosh(x.astype(np.float64)) ** 2
+    assert slope.dtype == np.float32
+    assert np.max(np.abs(slope - wanted)) <= 2 * TANH + 2.0**-23
+    assert np.min(slope) >= 0
 
 
 @long_double

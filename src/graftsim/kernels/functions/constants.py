@@ -23,6 +23,9 @@ CENTRES = {
     "erf_inv far f64": 4.044921875,
 }
 
+# Where the quotient for tanh in float32 ends: what it gives there, it gives beyond.
+TANH_END = 7.9
+
 
 @cache
 def parts(name: str, type: str, count: int, scale: float = 1.0) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from graftsim.kernels.functions.constants import parts
+from graftsim.kernels.functions.constants import TANH_END, parts
 from graftsim.kernels.functions.real import Real, reciprocals
 from graftsim.kernels.functions.tables import TABLES
 from graftsim.kernels.ir.program import Program
@@ -86,6 +86,21 @@ def logistic(m: Real, x: int) -> int:
 
 
 def tanh(p: Program, xs: list[int]) -> list[int]:
+    """float64 within 1.97 ulp; float32 to 4.1e-7 of itself, with half the operations."""
+    if xs and p.type(xs[0]) == "f32":
+        m = Real(p, "f32")
+        return [_tanh_quotient(m, x) for x in xs]
+    return careful_tanh(p, xs)
+
+
+def _tanh_quotient(m: Real, x: int) -> int:
+    """x P(x²) / Q(x²) up to where tanh x is one but for a rounding. Never above one."""
+    a = m.above(m.below(x, TANH_END), -TANH_END)
+    z = m.mul(a, a)
+    return m.div(m.mul(a, m.poly("tanh above", z)), m.poly("tanh below", z))
+
+
+def careful_tanh(p: Program, xs: list[int]) -> list[int]:
     """h / (h + 1) with h = (exp 2|x| - 1) / 2. Within 1.97 ulp."""
     if not xs:
         return []

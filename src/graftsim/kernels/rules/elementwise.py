@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from graftsim.errors import KernelError
 from graftsim.kernels.functions import FUNCTIONS
+from graftsim.kernels.functions.exponential import careful_tanh
 from graftsim.kernels.ir.arrays import LazyArray, Value
 from graftsim.kernels.ir.ops import COMPARISONS
 from graftsim.kernels.ir.program import Program
@@ -67,6 +69,14 @@ def _simple(name: str, f: Callable[..., int]) -> None:
 for _name, _f in FUNCTIONS.items():
     _register(_name, lambda p, _, f=_f: lambda *lists: f(p, *lists))
 
+
+def _tanh(p: Program, params: dict[str, Any]) -> ListFunction:
+    highest = params["accuracy"] is jax.lax.AccuracyMode.HIGHEST
+    f = careful_tanh if highest else FUNCTIONS["tanh"]
+    return lambda xs: f(p, xs)
+
+
+_register("tanh", _tanh)
 _simple("add", Program.add)
 _simple("add_any", Program.add)
 _simple("sub", Program.sub)
