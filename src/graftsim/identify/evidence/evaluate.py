@@ -146,7 +146,7 @@ class _Runner:
         self.problem, dtype = problem, problem.simulator.dt.dtype
         self.data = residuals.as_data(windows, problem.sigma, dtype)
         weight = tuple(
-            w * jnp.asarray(s[..., None], dtype)
+            jnp.asarray(np.asarray(w) * s[..., None], dtype)
             for w, s in zip(self.data.weight, seen, strict=True)
         )
         self.program = ResidualProgram(problem, self.data)
