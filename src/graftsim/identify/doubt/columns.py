@@ -142,10 +142,8 @@ def _on_clock(
 ) -> np.ndarray:
     """Residuals [w, m] if all that the log says of time took so many times as long."""
     timing, data = program.reader.timing, program.data
-    stretched = data._replace(
-        time=tuple(jnp.asarray(np.asarray(t) * slow, t.dtype) for t in data.time)
-    )
-    other = program.on(stretched)
+    late = tuple(jnp.asarray(np.asarray(t) * slow, t.dtype) for t in data.time)
+    other = program.on(data._replace(time=late))
     assert other is not None
     errors = other.readings(theta, local, timing._replace(dt=timing.dt * slow))[2]
     parts = zip(errors, data.weight, strict=True)
