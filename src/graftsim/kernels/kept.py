@@ -17,8 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from graftsim.kernels.codegen import cache as disk
-from graftsim.kernels.codegen import machine
+from graftsim.kernels.codegen import cache as disk, machine
 from graftsim.kernels.ir.fingerprint import digest, fingerprint, of_array
 
 

@@ -12,6 +12,7 @@ from graftsim.identify import words
 from graftsim.identify.doubt.sentences import conditional
 from graftsim.identify.doubt.step import change_of_residuals, steps_matter
 from graftsim.identify.doubt.verdicts import most_moved
+from graftsim.identify.evidence.bootstrap import FEW_BLOCKS
 from graftsim.identify.evidence.certainty import Certainty
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.problem import Problem
@@ -34,8 +35,6 @@ REPLAYS = 3
 STEP_ERROR = 1.0
 # And it may move parameters by so many of their deviations.
 STEP_SHIFT = 0.5
-# A bootstrap of fewer blocks than this gets a warning: it says little about how blocks vary.
-FEW_BLOCKS = 10
 
 
 class Judged(NamedTuple):
