@@ -18,8 +18,9 @@ from jax.extend import core as jex
 
 # Parameters of calls that say how JAX derives, places and prints them, not what they compute.
 _APART = {
-    "jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "name", "in_shardings", "out_shardings", "in_layouts",
-    "out_layouts", "ctx_mesh", "sharding", "out_sharding", "compiler_options_kvs", "donated_invars",
+    "jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "name", "in_shardings", "out_shardings",
+    "in_layouts", "out_layouts", "ctx_mesh", "sharding", "out_sharding",
+    "compiler_options_kvs", "donated_invars",
 }  # fmt: skip
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
