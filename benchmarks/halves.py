@@ -123,10 +123,6 @@ SETS: dict[str, Callable[[bool], gs.Problem]] = {
     "go2 runs": of_go2_runs,
 }
 
-# A toss hangs on little, and its cost is rough: minima lie side by side, and derivatives at one do
-# not know of the others. Refits to tosses drawn again end in them too.
-HOW = {"tosses": {"bootstrap": gs.Bootstrap(40, by="recording")}}
-
 
 def show(rows: tuple[HalfRow, ...]) -> None:
     """A table of the numbers of a set."""
@@ -149,8 +145,7 @@ def main() -> int:
     overlaps, agreements = [], []
     for name in options.only or SETS:
         began = time.process_time()
-        local, how = gs.LevenbergMarquardt(iterations=60), HOW.get(name, {})
-        rows = gs.halves(SETS[name](options.quick), local=local, **how)
+        rows = gs.halves(SETS[name](options.quick), local=gs.LevenbergMarquardt(iterations=60))
         print(f"{name}: {time.process_time() - began:.0f} CPU-s")
         show(rows)
         own = [r.overlap for r in rows]

@@ -60,6 +60,8 @@ def operands(op, type):
 @pytest.fixture
 def run(monkeypatch):
     """Runs an operation of the table as a kernel, over arrays, lanes side by side."""
+    # No code of another row of the same name.
+    monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", "")
 
     def run(op, *arrays):
         name = f"test_{op.name}"

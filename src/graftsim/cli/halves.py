@@ -8,8 +8,9 @@ from rich.console import Console
 
 from graftsim.cli.tables import significant, table_of
 from graftsim.identify import Problem, Result, words
+from graftsim.identify.evidence.bootstrap import FEW_BLOCKS
 from graftsim.identify.evidence.certainty import FAILURES
-from graftsim.identify.fit.halves import HalfRow, halves
+from graftsim.identify.fit.halves import HalfRow, halves, split
 
 
 def with_halves(problem: Problem, result: Result, console: Console) -> Result:
@@ -22,7 +23,8 @@ def with_halves(problem: Problem, result: Result, console: Console) -> Result:
     head = ("name", ">first half", ">second half", ">apart (deviations)", "with the file")
     console.print(table_of("Halves of the data", head, [_cells(row) for row in rows]))
     said = [row.text for row in rows if not row.agree]
-    if said and problem.simulator.contact is not None:
+    few = min(map(len, split(problem.given))) < FEW_BLOCKS
+    if said and few and problem.simulator.contact is not None:
         said.append(words.ROUGH)
     count = sum(row.agree for row in rows)
     agree = f"{count} of {len(rows)} intervals of disjoint halves of the data agree."

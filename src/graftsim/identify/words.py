@@ -243,8 +243,8 @@ def halves(
 
 
 ROUGH = (
-    "With contact the cost may have minima side by side, of which no covariance knows: "
-    "--bootstrap 40 --bootstrap-by recording gives intervals that do."
+    "With contact the cost may have minima side by side, of which no covariance knows: ten "
+    "recordings a half give intervals that do, of refits to recordings drawn again."
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ from jax.extend import core as jex
 
 import graftsim.kernels.rules  # noqa: F401 (registers them)
 from graftsim.errors import KernelError
+from graftsim.kernels import kept
 from graftsim.kernels.codegen import count, machine
 from graftsim.kernels.codegen.emit import Module, emit
 from graftsim.kernels.codegen.handler import HEAD, handler_text
@@ -25,16 +26,16 @@ from graftsim.kernels.codegen.writer import Entry
 from graftsim.kernels.ir.arrays import SMALL, LazyArray, Value
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.sizes import LEAST, Size, Undecided, value, within
-from graftsim.kernels.ir.statements import Buffer
+from graftsim.kernels.ir.statements import Buffer, Region
 from graftsim.kernels.ir.trace import Interpreter, check, size_of, trace, type_of
 from graftsim.kernels.ir.types import BITS, DTYPES
 
 
 @dataclass(frozen=True)
 class Code:
-    """Machine code: the name of the call in XLA, what its table of sizes holds, extra operands."""
+    """Machine code: its key, what its table of sizes holds, extra operands."""
 
-    name: str
+    key: str
     lanes: int
     layout: Layout
     sizes: tuple[Entry, ...]
@@ -44,6 +45,11 @@ class Code:
     used: tuple[bool, ...]
     # Operations of a tile, all turns of its loops counted.
     work: int | Size
+
+    @property
+    def name(self) -> str:
+        """Of the call in XLA."""
+        return f"graftsim_{self.key[:32]}"
 
     def launch_table(self, tiles: int, threads: int, steps: int | None) -> np.ndarray:
         """First operand of the custom call, as pairs of 32-bit halves: JAX may be without int64."""
@@ -282,24 +288,32 @@ class Function:
         return Lowered(p, live, layout, emit(p, live, layout), tuple(extra))
 
     def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
+        name = kept.name(self.closed, self.known, batched, many)
+        code = kept.read(name)
+        if code is None:
+            code = self._made(batched, many)
+            kept.write(name, code, code.key)
+        _register(code)
+        return code
+
+    def _made(self, batched: tuple[bool, ...], many: bool) -> Code:
         lowered = self.lower(batched, many)
         p, live, layout, module = lowered.program, lowered.live, lowered.layout, lowered.module
         inputs = len(self.in_avals) + len(lowered.constants)
         text = module.text + handler_text(inputs, len(self.out_avals))
-        address, key = machine.assemble(text)
-        name = f"graftsim_{key[:32]}"
-        _register(name, address)
+        _, key = machine.assemble(text)
         read = {
             p.args[n][1].slot
             for n in live.nodes
             if p.ops[n] == "load" and p.args[n][1].role == "input"
         }
         used = tuple(k in read for k in range(len(self.in_avals)))
+        scratch, sizes = _bare(layout, module.sizes)
         return Code(
-            name,
+            key,
             layout.lanes if many else 1,
-            layout,
-            module.sizes,
+            scratch,
+            sizes,
             lowered.constants,
             max(count.operations(p, live).values(), default=0),
             used,
@@ -310,11 +324,21 @@ class Function:
 _REGISTERED: set[str] = set()
 
 
-def _register(name: str, address: int) -> None:
+def _bare(layout: Layout, sizes: Sequence[Entry]) -> tuple[Layout, tuple[Entry, ...]]:
+    """What a call needs of them: buffers without the program that they are part of."""
+    bare = {b: replace(b, region=Region(None, False), stores=[]) for b in layout.work}
+    own = tuple(bare[e] if isinstance(e, Buffer) else e for e in sizes)
+    return replace(layout, slots={}, work=tuple(bare.values()), reciprocals=frozenset()), own
+
+
+def _register(code: Code) -> None:
+    """Make machine code known to XLA."""
     import ctypes
 
+    name = code.name
     if name in _REGISTERED:
         return
+    address = machine.load(code.key)
     new = ctypes.pythonapi.PyCapsule_New
     new.restype = ctypes.py_object
     new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]

@@ -1,13 +1,17 @@
 """Fits to disjoint halves of the data: what chance explains, and what it does not."""
 
+import sys
+from types import SimpleNamespace
+
 import machines
 import numpy as np
+import pytest
 from rich.console import Console
 
 import graftsim as gs
 import zoo
 from graftsim.cli.halves import with_halves
-from graftsim.identify.fit.halves import split
+from graftsim.identify.fit.halves import resampling, split
 
 
 def run(damping, seed):
@@ -48,3 +52,29 @@ def test_one_recording_is_cut_in_the_middle():
     first, second = split((run(0.05, 0),))
     a, b = first[0].overlap, second[0].overlap
     assert a[1] <= b[0] and np.isclose(a[1], b[0], atol=0.02)
+
+
+@pytest.mark.parametrize(("recordings", "law", "drawn"), [
+    (10, gs.contact.SpringDamper(), True), (9, gs.contact.SpringDamper(), False), (40, None, False),
+])  # fmt: skip
+def test_recordings_with_contact_are_drawn_again(recordings, law, drawn):
+    """Where no covariance knows of the other minima, and there are enough to draw from."""
+    posed = SimpleNamespace(simulator=SimpleNamespace(contact=law))
+    how = resampling(posed, recordings)
+    assert how == ({"bootstrap": gs.Bootstrap(40, by="recording")} if drawn else {})
+
+
+def test_halves_ask_for_their_own_intervals(monkeypatch):
+    """Of the shorter half; an option that is given goes before."""
+    asked = []
+
+    def fit(part, **how):
+        asked.append((len(part.given), how))
+        return SimpleNamespace(parameters=())
+
+    module = sys.modules[split.__module__]
+    monkeypatch.setattr(module, "fit", fit)
+    monkeypatch.setattr(module, "resampling", lambda _, count: {"bootstrap": count})
+    posed = problem(*(run(0.05, 0) for _ in range(5)))
+    assert gs.halves(posed) == gs.halves(posed, bootstrap=None) == ()
+    assert asked == [(n, {"bootstrap": b}) for b in (2, None) for n in (3, 2)]

@@ -123,7 +123,7 @@ def doubt(
         return None
     kept = tuple(n for n, u in zip(listed, use, strict=True) if u)
     names = tuple(problem.parameters.names[i] for i in own)
-    found = _solved(_beside(at, K[..., use]), kept, names, info, share)
+    found = _solved(_beside(at, K if use.all() else K[..., use]), kept, names, info, share)
     if found is None:
         return None
     found = _beyond(found, at, columns, theta, own)

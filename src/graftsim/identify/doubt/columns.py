@@ -44,6 +44,7 @@ class Columns:
         self._delays = {n: a for n, a in actuators.items() if n not in inside and n in self.names}
         self._clock = next((n.name for n in numbers if n.quantity == "effect.clock"), None)
         self._rest = [n for n in self.names if n not in self._delays and n != self._clock]
+        self._inside = set(self._rest)
         self._wide = program
         if not inside.issuperset(self._rest):
             self._wide = ResidualProgram(problem, program.data, own=_wider(problem, self._rest))
@@ -72,13 +73,16 @@ class Columns:
             found = differences(self._wide, theta, local, self._rest, sizes, touches)
         else:
             found = self._wide.slopes(theta, local, self._rest)
-        columns = dict(zip(self._rest, np.moveaxis(found, -1, 0), strict=True))
-        for name in self.names:
-            if name not in columns:
+        if self._rest == self.names:
+            return found
+        out = np.empty((*found.shape[:2], len(self.names)))
+        out[..., [n in self._inside for n in self.names]] = found
+        for k, name in enumerate(self.names):
+            if name not in self._inside:
                 d = CLOCK if name == self._clock else SHORT * self._dt
                 up, down = (self.residual(name, x, theta, local) for x in (d, -d))
-                columns[name] = (up - down) / (2 * d)
-        return np.stack([columns[n] for n in self.names], -1)
+                out[..., k] = (up - down) / (2 * d)
+        return out
 
     def residual(
         self, name: str, amount: float, theta: np.ndarray, local: np.ndarray
@@ -142,8 +146,8 @@ def _on_clock(
 ) -> np.ndarray:
     """Residuals [w, m] if all that the log says of time took so many times as long."""
     timing, data = program.reader.timing, program.data
-    stretched = data._replace(time=tuple(jnp.asarray(t * slow, t.dtype) for t in data.time))
-    other = program.on(stretched)
+    late = tuple(jnp.asarray(np.asarray(t) * slow, t.dtype) for t in data.time)
+    other = program.on(data._replace(time=late))
     assert other is not None
     errors = other.readings(theta, local, timing._replace(dt=timing.dt * slow))[2]
     parts = zip(errors, data.weight, strict=True)

@@ -21,9 +21,9 @@ def half_steps(simulator: Simulator, data: WindowData) -> tuple[Timing, WindowDa
     """Half the step of a simulator, and windows for it of the same form."""
     h, steps = simulator.dt / 2, data.controls.shape[1]
     timing = Timing.of(simulator)._replace(dt=h)
-    twice = jnp.repeat(data.controls, 2, axis=1)[:, :steps]
     if not simulator.back:
-        return timing, data._replace(controls=twice)
+        twice = np.repeat(np.asarray(data.controls), 2, axis=1)[:, :steps]
+        return timing, data._replace(controls=jnp.asarray(twice))
     actuator, back = simulator.model.actuator, simulator.back
     delay = np.asarray(actuator.delay, float)
     whole = np.floor(delay / float(h) + 1e-9).astype(int)

@@ -244,8 +244,8 @@ def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion | None
         elif n.quantity.startswith("link."):
             found = Nuisance(n.name, _of_link(model, n), "a robot file")
         elif n.quantity == "joint.friction_velocity":
-            width = float(model.joint.friction_velocity[model.tree.dofs.index(n.label)])
-            found = Nuisance(n.name, WIDTH * width, "a guess")
+            width = np.asarray(model.joint.friction_velocity)[model.tree.dofs.index(n.label)]
+            found = Nuisance(n.name, WIDTH * float(width), "a guess")
         elif n.quantity in FIXED:
             found = Nuisance(n.name, *FIXED[n.quantity])
         else:
@@ -258,10 +258,10 @@ def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion | None
 def _of_link(model: Model, n: Number) -> float:
     i = model.tree.links.index(n.label)
     if n.quantity == "link.mass":
-        return MASS * float(model.link.mass[i])
+        return MASS * float(np.asarray(model.link.mass)[i])
     if n.quantity == "link.com":
-        return max(CENTRE, CENTRE_SHARE * float(np.linalg.norm(model.link.com[i])))
-    return INERTIA_SHARE * abs(float(model.link.inertia[i][INERTIA.index(n.component)]))
+        return max(CENTRE, CENTRE_SHARE * float(np.linalg.norm(np.asarray(model.link.com)[i])))
+    return INERTIA_SHARE * abs(float(np.asarray(model.link.inertia)[i, INERTIA.index(n.component)]))
 
 
 def _of_torque(model: Model, n: Number, motion: Motion) -> float:

@@ -13,12 +13,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Array, Bool, Float
 
+from graftsim.compilation import BRIEF
 from graftsim.dynamics.actuation.drive import by_drive, drive_signal
 from graftsim.identify.doubt.standard import Nuisance
 from graftsim.identify.results.information import positive_inverse
@@ -82,10 +85,14 @@ def commands_per_torque(model: Model) -> dict[int, tuple[int, float]]:
     a = model.actuator
     if not a.names:
         return {}
-    nothing = jnp.zeros(len(a.names))
-    at = drive_signal(a, jnp.zeros(a.nu), jnp.zeros(a.na), nothing, nothing)
-    one, none = (np.asarray(by_drive(a, lambda drive, at, own, f=f: drive.command(f[own], at), at))
-                 for f in (nothing + 1, nothing))  # fmt: skip
+
+    @partial(jax.jit, compiler_options=BRIEF)
+    def commands(force: Float[Array, " n"]) -> Float[Array, " n"]:
+        nothing = jnp.zeros(len(a.names))
+        at = drive_signal(a, jnp.zeros(a.nu), jnp.zeros(a.na), nothing, nothing)
+        return by_drive(a, lambda drive, at, own: drive.command(force[own], at), at)
+
+    one, none = (np.asarray(commands(np.full(len(a.names), f))) for f in (1.0, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         change = (one - none) / np.asarray(a.gear)
     found: dict[int, tuple[int, float]] = {}

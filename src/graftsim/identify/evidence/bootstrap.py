@@ -27,6 +27,8 @@ from graftsim.optim.subset import Subset
 CHUNK = 25
 # A replica starts at the solution: a few iterations are enough.
 LOCAL = LevenbergMarquardt(iterations=12, cost_tolerance=1e-6, damping=1e-6)
+# A bootstrap of fewer blocks than this gets a warning: it says little about how blocks vary.
+FEW_BLOCKS = 10
 
 
 @dataclass(frozen=True)

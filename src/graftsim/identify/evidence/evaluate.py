@@ -12,6 +12,7 @@ from graftsim.identify import words
 from graftsim.identify.doubt.sentences import conditional
 from graftsim.identify.doubt.step import change_of_residuals, steps_matter
 from graftsim.identify.doubt.verdicts import most_moved
+from graftsim.identify.evidence.bootstrap import FEW_BLOCKS
 from graftsim.identify.evidence.certainty import Certainty
 from graftsim.identify.problem import residuals
 from graftsim.identify.problem.problem import Problem
@@ -34,8 +35,6 @@ REPLAYS = 3
 STEP_ERROR = 1.0
 # And it may move parameters by so many of their deviations.
 STEP_SHIFT = 0.5
-# A bootstrap of fewer blocks than this gets a warning: it says little about how blocks vary.
-FEW_BLOCKS = 10
 
 
 class Judged(NamedTuple):
@@ -146,7 +145,7 @@ class _Runner:
         self.problem, dtype = problem, problem.simulator.dt.dtype
         self.data = residuals.as_data(windows, problem.sigma, dtype)
         weight = tuple(
-            w * jnp.asarray(s[..., None], dtype)
+            jnp.asarray(np.asarray(w) * s[..., None], dtype)
             for w, s in zip(self.data.weight, seen, strict=True)
         )
         self.program = ResidualProgram(problem, self.data)

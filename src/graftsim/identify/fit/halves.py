@@ -1,7 +1,9 @@
 """The same fit to two disjoint halves of the data: do their intervals agree?
 
 The plainest test of an interval: what two halves say of one number should differ by chance alone.
-Every other recording makes a half, or of one recording its beginning and its end.
+Every other recording makes a half, or of one recording its beginning and its end. With contact the
+cost has minima side by side, and a covariance at one knows nothing of the others: there intervals
+are those of refits to recordings drawn again, where a half has enough of them.
 """
 
 from __future__ import annotations
@@ -13,10 +15,14 @@ import numpy as np
 
 from graftsim.errors import ProblemError
 from graftsim.identify import words
+from graftsim.identify.evidence.bootstrap import FEW_BLOCKS, Bootstrap
 from graftsim.identify.fit.fit import fit
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results.result import QUANTILE, ParameterRow
 from graftsim.recordings.recording import Recording
+
+# So many refits tell a deviation to a tenth of it.
+REPLICAS = 40
 
 
 @dataclass(frozen=True)
@@ -53,15 +59,23 @@ class HalfRow:
 def halves(problem: Problem, **how: object) -> tuple[HalfRow, ...]:
     """Parameters that both halves determine, those farthest apart first.
 
-    how: options of `fit`. Raises ProblemError: a half is too short for a window.
+    how: options of `fit`; without `bootstrap` there is one where contact is simulated and each half
+    has `FEW_BLOCKS` recordings. Raises ProblemError: a half is too short for a window.
     """
-    rows = []
-    for train in split(problem.given):
+    rows, parts = [], split(problem.given)
+    how = resampling(problem, min(map(len, parts))) | how
+    for train in parts:
         part = replace(problem, recordings=train, holdout=0.0)
         rows.append({r.name: r for r in fit(part, **how).parameters})  # type: ignore[arg-type]
     pairs = ((a, rows[1][name]) for name, a in rows[0].items() if name in rows[1])
     found = [_row(a, b) for a, b in pairs if np.isfinite(a.std) and np.isfinite(b.std)]
     return tuple(sorted(found, key=lambda r: -r.apart))
+
+
+def resampling(problem: Problem, recordings: int) -> dict[str, object]:
+    """The option of `fit` for intervals of a half with so many recordings."""
+    rough = problem.simulator.contact is not None and recordings >= FEW_BLOCKS
+    return {"bootstrap": Bootstrap(REPLICAS, by="recording")} if rough else {}
 
 
 def split(recordings: Sequence[Recording]) -> tuple[list[Recording], list[Recording]]:

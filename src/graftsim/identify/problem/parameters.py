@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -259,6 +260,7 @@ def _block(setup: SimulatorAndSensors, text: str, domain: Domain | Custom) -> Bl
     return _leaf(setup, text, selector, component, domain)
 
 
+@lru_cache(maxsize=4096)
 def parsed(text: str) -> tuple[str, Selector, str | None]:
     """The text, its selector and the component after it."""
     selector, components = split_components(text)

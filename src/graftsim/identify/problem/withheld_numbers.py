@@ -58,9 +58,10 @@ def withheld_numbers(
     for quantity, (kinds, size, relative) in CANDIDATES.items():
         if quantity in same or any(n.startswith(f"actuator.{quantity}[") for n in shared):
             continue
+        values = np.asarray(getattr(a, quantity))
         for i, label in enumerate(a.names):
             name = row_name(f"actuator.{quantity}", label)
-            value = float(getattr(a, quantity)[i])
+            value = float(values[i])
             if a.kinds[i] not in kinds or quantity in a.inputs[i] or name in names:
                 continue
             if i in driven and (value or not relative):

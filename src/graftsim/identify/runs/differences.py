@@ -49,4 +49,5 @@ def differences(
             J = touch.whole(every, shared, along(shared.seeds), program.widths)
     J = along(np.eye(k)) if J is None else J
     # What rounding leaves of a number without effect, far below any noise.
-    return np.where(np.abs(J).max((0, 1), initial=0.0) < share, 0.0, J / sizes)
+    largest = np.maximum(J.max((0, 1), initial=0.0), -J.min((0, 1), initial=0.0))
+    return J * np.where(largest < share, 0.0, 1 / sizes)

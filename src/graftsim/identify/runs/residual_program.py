@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from graftsim.compilation import BRIEF
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.problem.residuals import WindowData, as_data, mismatches, residual_width
 from graftsim.identify.problem.windows import Windows
@@ -25,6 +27,22 @@ from graftsim.optim.loss import Loss
 KEPT = 4
 # Many starts go in portions of so many numbers.
 MANY = 30_000_000
+
+
+class _Jitted:
+    """A function under `jax.jit`, which is told when it is first called how well to compile it."""
+
+    def __init__(self, f: Callable[..., Any], brief: Callable[[], bool]) -> None:
+        self._f, self._brief = f, brief
+        self._run: Callable[..., Any] | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Any) -> Any:
+        with self._lock:
+            if self._run is None:
+                options = BRIEF if self._brief() else None
+                self._run = jax.jit(self._f, compiler_options=options)
+        return self._run(*args)
 
 
 class ResidualProgram:
@@ -55,12 +73,14 @@ class ResidualProgram:
             found = self.reader(theta, local, window, timing)
             return *found, mismatches(self.reader.sensors, found.read, window)
 
-        self._residual = jax.jit(residual)
-        self._read = jax.jit(jax.vmap(read, (None, None, 0, 0)))
-        self._derivatives = jax.jit(partial(derivatives, one))
-        self._many = jax.jit(jax.vmap(residual, (0, 0, None)))
-        self._displaced = jax.jit(jax.vmap(residual, (0, None, None)))
-        self._many_derivatives = jax.jit(
+        # Beside kernels little is left for XLA, which then takes longer to compile than to run.
+        jitted = partial(_Jitted, brief=partial(self.reader.on_kernels, data))
+        self._residual = jitted(residual)
+        self._read = jitted(jax.vmap(read, (None, None, 0, 0)))
+        self._derivatives = jitted(partial(derivatives, one))
+        self._many = jitted(jax.vmap(residual, (0, 0, None)))
+        self._displaced = jitted(jax.vmap(residual, (0, None, None)))
+        self._many_derivatives = jitted(
             jax.vmap(partial(derivatives, one, limit=None), (0, 0, None, None, None))
         )
 
@@ -206,7 +226,7 @@ class ResidualProgram:
     def _portion(self, local: np.ndarray, directions: int, n: int | None = None) -> int:
         """So many of n starts at a time that the arguments of all lanes fit into memory."""
         w, s = local.shape[1:]
-        size = sum(leaf[0].size for leaf in jax.tree.leaves(self.data)) + self.size + s
+        size = sum(math.prod(form) for form in _forms(self.data)) + self.size + s
         return min(max(MANY // (w * directions * size), 1), len(local) if n is None else n)
 
     def _arrays(self, theta: np.ndarray, local: np.ndarray) -> tuple[Array, Array]:

@@ -96,15 +96,19 @@ class Touch:
 
         width: rows of each sensor.
         """
-        own = np.repeat(self._touches[:, columns], width, 0)
-        found = np.where(own, J[..., shared.tangent], 0.0)
-        check = J[..., len(shared.seeds) - 1]
+        found = np.zeros((*J.shape[:2], len(columns)))
         with np.errstate(invalid="ignore", over="ignore"):
-            wrong = np.abs(found @ shared.weight - check)
-            size = np.maximum(np.abs(check).max(1, keepdims=True), 1.0)
             # Rounding is far below this, and windows that diverged are dealt with by others.
-            bad = wrong > self._agrees * size
-        return None if bad.any() else found
+            most = self._agrees * np.maximum(np.abs(J[..., -1]).max(1, keepdims=True), 1.0)
+        ends = np.cumsum(width)
+        for own, first, end in zip(self._touches[:, columns], ends - width, ends, strict=True):
+            (which,) = np.nonzero(own)
+            rows, check = J[:, first:end, shared.tangent[which]], J[:, first:end, -1]
+            with np.errstate(invalid="ignore", over="ignore"):
+                if (np.abs(rows @ shared.weight[which] - check) > most).any():
+                    return None
+            found[:, first:end, which] = rows
+        return found
 
 
 def colours(touches: Bool[np.ndarray, "s c"]) -> Int[np.ndarray, " c"]:

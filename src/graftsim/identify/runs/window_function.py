@@ -129,9 +129,7 @@ class Reader:
         """A window's, at extended parameters and initial state; traceable."""
         timing = self.timing if timing is None else timing
         steps = window.controls.shape[0]
-        bare = window._replace(value=(), weight=())
-        widths = [_Width.of(t.shape[0], steps) for t in window.time]
-        kernel = self._kernel(widths, bare)
+        bare, widths, kernel = self._kernel_for(window)
         if kernel is None:
             return self._read(False, timing, extended, local, bare)
         padded = tuple(
@@ -141,6 +139,11 @@ class Reader:
         found = kernel(timing, extended, local, bare._replace(time=padded))
         read = [y[: t.shape[0]] for y, t in zip(found.read, window.time, strict=True)]
         return found._replace(read=read)
+
+    def on_kernels(self, data: WindowData) -> bool:
+        """Do kernels simulate windows of this form, or does XLA?"""
+        window = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), data)
+        return self._kernel_for(window)[2] is not None
 
     def extend(self, theta: np.ndarray) -> np.ndarray:
         """Parameters [.., p] with what is withheld as it is [.., e]."""
@@ -166,6 +169,14 @@ class Reader:
             changed = self.effects.augmentations(extended[len(self.parameters) :])
         moved = simulate(setup, window, local, changed, kernel=kernel)
         return Reading(read_along(setup, window, moved, kernel=kernel), moved.q)
+
+    def _kernel_for(
+        self, window: WindowData
+    ) -> tuple[WindowData, list[_Width], Callable[..., Any] | None]:
+        """What a kernel reads of a window, room for its samples, and the kernel."""
+        bare = window._replace(value=(), weight=())
+        widths = [_Width.of(t.shape[0], window.controls.shape[0]) for t in window.time]
+        return bare, widths, self._kernel(widths, bare)
 
     def _kernel(self, widths: list[_Width], window: WindowData) -> Callable[..., Any] | None:
         """For windows of this form, or None where XLA has to do."""

@@ -50,21 +50,44 @@ def key_of(text: str) -> str:
 
 def assemble(text: str) -> tuple[int, str]:
     """Address of `handler`, and the key of the code. From the disk cache where it is there."""
-    import llvmlite.binding as llvm
-
     key = key_of(text)
     with _LOCK:
         if key in _ADDRESSES:
             return _ADDRESSES[key], key
-        module = llvm.parse_assembly(text + METADATA)
-        cpu, features = host()
-        target = llvm.Target.from_default_triple().create_target_machine(
-            cpu=cpu, features=features, opt=2
-        )
-        engine = llvm.create_mcjit_compiler(module, target)
+        engine = _engine(text + METADATA)
         engine.set_object_cache(lambda _, code: disk.write(key, code), lambda _: disk.read(key))
         with disk.once(key):
             engine.finalize_object()
-        _ENGINES.append(engine)
-        _ADDRESSES[key] = engine.get_function_address("handler")
-        return _ADDRESSES[key], key
+        return _address(engine, key), key
+
+
+def load(key: str) -> int | None:
+    """Address of the code of a key, if this process or the disk has it."""
+    import llvmlite.binding as llvm
+
+    with _LOCK:
+        if key in _ADDRESSES:
+            return _ADDRESSES[key]
+        code = disk.read(key)
+        if code is None:
+            return None
+        engine = _engine("")
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return _address(engine, key)
+
+
+def _engine(text: str) -> Any:
+    import llvmlite.binding as llvm
+
+    cpu, features = host()
+    target = llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=2
+    )
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(text), target)
+
+
+def _address(engine: Any, key: str) -> int:
+    _ENGINES.append(engine)
+    _ADDRESSES[key] = engine.get_function_address("handler")
+    return _ADDRESSES[key]
