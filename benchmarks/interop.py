@@ -1,8 +1,9 @@
 """What calls from other programs add: a layer in PyTorch, grafts inside MuJoCo's step.
 
 Each function of PyTorch tensors takes turns with the same one of JAX, jitted, waited for: a trivial
-one, a roll-out of 100 steps in contact, and it with its pull-back; and with a large argument, which
-is shared and not copied. In MuJoCo a step with the grafts of a floating robot against one without.
+one, and a roll-out of 100 steps in contact, both with their pull-backs. Beside it a large argument,
+which is shared: what a copy of it costs and what its sum. In MuJoCo a step with the graft of a
+floating robot against one without.
 """
 
 from __future__ import annotations
@@ -65,11 +66,14 @@ def pytorch(figures: Figures, calls: int) -> None:
 
     cases = {
         "a sum": (lambda x: x + 1, jnp.ones(4), calls),
-        "a sum of 8 MB": (jnp.sum, jnp.ones(LARGE), calls // 10),
         "100 steps in contact": (slide, start.qd, calls),
     }
     for name, (f, x, n) in cases.items():
         measure(figures, name, f, x, n)
+    large, total = torch.ones(LARGE, dtype=torch.float64), layer(jnp.sum)
+    taken = microseconds({"copied": large.clone, "summed": lambda: total(large)}, calls // 10)
+    for which, us in taken.items():
+        figures.note(f"8 MB from PyTorch, {which}", us, "us")
 
 
 def measure(figures: Figures, name: str, f: Callable, x: jax.Array, calls: int) -> None:
