@@ -258,6 +258,7 @@ def test_torch_learns_velocities_by_physics():
     assert float(last) < 0.1 * float(first)
 
 
+@pytest.mark.long
 def test_a_graft_acts_in_mujoco():
     """As in our own step, and no longer than asked for."""
     text = run("examples/17_mujoco_host.py")
