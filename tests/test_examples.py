@@ -247,6 +247,34 @@ def test_a_pole_swings_up_and_is_held():
     assert abs(number(text, "control the pole is")) == pytest.approx(180, abs=1)
 
 
+@pytest.mark.long
+def test_torch_learns_velocities_by_physics():
+    """They were never given; places after collisions were."""
+    pytest.importorskip("torch")
+    text = run("examples/16_torch_layer.py")
+    errors = re.findall(r"end (\d+) mm off, velocities ([\d.]+) m/s", text)
+    (_, first), (end, last) = errors
+    assert float(end) < number(text, "without collisions they would end") / 2
+    assert float(last) < 0.1 * float(first)
+
+
+@pytest.mark.long
+def test_a_graft_acts_in_mujoco():
+    """As in our own step, and no longer than asked for."""
+    text = run("examples/17_mujoco_host.py")
+    assert number(text, "the drag moves it by") > 1
+    assert number(text, "it ends beside ours by") < 1e-9
+    assert "after the block as before it: True" in text
+
+
+@pytest.mark.long
+def test_a_network_throws_by_the_engine():
+    """Thirty times nearer than at first."""
+    text = run("examples/18_engine_in_a_network.py")
+    before, after = re.findall(r"by (\d+) cm before, ([\d.]+) cm after", text)[0]
+    assert float(after) < float(before) / 30
+
+
 def test_contact_has_the_slopes_of_a_bounce():
     """By the height it is dropped from and by restitution, beside the closed form."""
     text = run("examples/11_contact.py")

@@ -23,6 +23,7 @@ def rows(heading: str) -> list[list[str]]:
 LEVEL = {name: row for row, names in enumerate(rows("Layers")) for name in names}
 HEAVY = (
     "mujoco",
+    "torch",
     "matplotlib",
     "optax",
     "optimistix",

@@ -48,6 +48,7 @@ SCRIPTS = {
     "benchmarks/graft_cost.py": (),
     "benchmarks/identification.py": ("--cases", "a", "--tries", "1"),
     "benchmarks/ilqr.py": ("--quick",),
+    "benchmarks/interop.py": ("--quick",),
     "benchmarks/kernels.py": ("--quick", "--only", "chain2", "--sections", "peak"),
     "benchmarks/overhead.py": ("--repeats", "1"),
     "benchmarks/robot_files.py": ("--quick",),

@@ -46,6 +46,10 @@ class KernelError(GraftsimError):
     """A function that cannot become a kernel: a primitive, a type or a form that is not known."""
 
 
+class InteropError(GraftsimError):
+    """Another program that does not fit: other joints, another device, a forked process."""
+
+
 class GraftsimWarning(UserWarning):
     """Something a user should know, that does not stop the work."""
 
