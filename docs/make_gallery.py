@@ -70,14 +70,18 @@ def friction() -> None:
         simulator.initial_state([1.2]), steps=800, record=("joint.tau_friction[*]",)
     )
     tau = run.recorded["joint.tau_friction[*]"][:, 0]
-    picture("example_friction", "time (s)", "friction (N m)", (run.time[:-1], tau, ""), legend=False)
+    picture(
+        "example_friction", "time (s)", "friction (N m)", (run.time[:-1], tau, ""), legend=False
+    )
 
 
 def lanes() -> None:
     """Starts side by side."""
     simulator = gs.Simulator(pendulum(), 0.005, integrator=gs.RungeKutta4())
     starts = jnp.linspace(-3.0, 3.0, 25)
-    q = jax.vmap(lambda a: simulator.rollout(simulator.initial_state([a]), steps=400).q[:, 0])(starts)
+    q = jax.vmap(lambda a: simulator.rollout(simulator.initial_state([a]), steps=400).q[:, 0])(
+        starts
+    )
     time = 0.005 * np.arange(401)
     picture("example_lanes", "time (s)", "angle (rad)", *((time, x, "") for x in q), legend=False)
 

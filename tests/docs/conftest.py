@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
+from machine import write
 
 import quick_compilation  # noqa: F401
-from machine import write
 
 
 @pytest.fixture(scope="session")

@@ -26,10 +26,10 @@ def arm(damping: float = DAMPING / 2, drive: str = "torque", **numbers: float):
     return builder.build()
 
 
-def log(simulator: gs.Simulator, seed: int = 0) -> gs.Recording:
-    """Four seconds of commands and what they do, read with 1 mrad and 5 mrad/s of noise."""
+def log(simulator: gs.Simulator, seed: int = 0, steps: int = STEPS) -> gs.Recording:
+    """Commands and what they do, read with 1 mrad and 5 mrad/s of noise."""
     rng = np.random.default_rng(seed)
-    t = DT * np.arange(STEPS + 1)
+    t = DT * np.arange(steps + 1)
     u = sum(
         rng.uniform(0.2, 0.8, 2) * np.sin(2 * np.pi * f * t[:, None] + rng.uniform(0, 6, 2))
         for f in (0.4, 0.9, 1.7)
@@ -71,7 +71,7 @@ def write(folder: Path) -> None:
         gs.write_csv(log(machine, seed), folder / f"logs/run{seed}.csv")
     gs.write_csv(log(machine), folder / "log.csv")
     raw(log(machine), folder / "run1.csv")
-    torques(log(machine, 3), folder / "torques.csv")
+    torques(log(machine, 3, 4 * STEPS), folder / "torques.csv")
     late = {"drive": "position", "kp": 30.0, "kd": 1.0}
     gs.write_mjcf(arm(DAMPING, delay=0.0, **late), folder / "servo.xml")
     servo = gs.Simulator(arm(DAMPING, delay=0.012, **late), DT, substeps=5)

@@ -20,14 +20,14 @@ class Block:
 
 
 def blocks(page: Path, *languages: str) -> list[Block]:
-    """The blocks of a page in some languages."""
+    """The blocks of a page in some languages; scripts that it shows whole are tested as such."""
     text = page.read_text(encoding="utf-8")
     found = []
     for match in BLOCK.finditer(text):
         spared, indent, language, code = match.groups()
         code = re.sub(f"^{indent}", "", code, flags=re.M)
         line = text.count("\n", 0, match.start(4)) + 1
-        if language in languages:
+        if language in languages and not code.startswith("--8<--"):
             found.append(Block(language, code, line, spared or ""))
     return found
 

@@ -7,21 +7,24 @@ What a page takes for granted stands in `assumed/PAGE.py`: names that its first 
 
 import glob
 import linecache
+import re
 import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pages import PAGES, ROOT, blocks, commands
 
 from graftsim.cli import main
-from pages import PAGES, blocks, commands
 
 ASSUMED = Path(__file__).parent / "assumed"
 LANGUAGES = ("python", "py")
 WITH_CODE = [p for p in PAGES if any(not b.spared for b in blocks(p, *LANGUAGES))]
 # Pages whose commands are run too, with the files of `machine.py`.
 WITH_COMMANDS = ("how_do_i",)
+# Minutes each.
+SLOW = ("how_do_i", "policies")
 
 
 def execute(text: str, name: str, line: int, names: dict) -> None:
@@ -38,7 +41,14 @@ def call(command: str) -> None:
     assert main(words) == 0, command
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda p: p.stem)
+def params():
+    """The pages with code, those that take minutes marked."""
+    for page in WITH_CODE:
+        marks = [pytest.mark.slow, pytest.mark.timeout(900)] if page.stem in SLOW else []
+        yield pytest.param(page, id=page.stem, marks=marks)
+
+
+@pytest.mark.parametrize("page", list(params()))
 def test_code_runs(page, place, monkeypatch):
     """Nothing raises, and what the page says holds."""
     module = ModuleType("__page__")
@@ -62,3 +72,10 @@ def test_code_runs(page, place, monkeypatch):
 def test_every_assumption_has_its_page():
     """No file of assumptions is left over."""
     assert {p.stem for p in ASSUMED.glob("*.py")} <= {p.stem for p in WITH_CODE}
+
+
+def test_the_list_for_language_models_names_pages():
+    """Each link of llms.txt leads to a page."""
+    text = (ROOT / "docs/llms.txt").read_text()
+    named = re.findall(r"\]\((\w+)/\)", text)
+    assert named and all((ROOT / f"docs/{x}.md").is_file() for x in named)
