@@ -159,42 +159,6 @@ def test_tables_of_the_docs_are_those_of_the_code():
     run("docs/gen_tables.py", "--check")
 
 
-def test_code_of_the_page_on_grafts_runs(tmp_path):
-    """The blocks of the page, one after the other, are a program."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/grafts.md").read_text(), re.DOTALL)
-    script = tmp_path / "page.py"
-    script.write_text("\n".join([f"import os\n\nos.chdir({str(tmp_path)!r})", *blocks]))
-    run(str(script))
-    assert {"friction.safetensors", "onnx"} <= {p.name for p in tmp_path.iterdir()}
-
-
-@pytest.mark.long
-def test_code_of_the_page_on_policies_runs(tmp_path):
-    """The blocks of the page, one after the other, are a program, and what it says is so."""
-    text = (ROOT / "docs/policies.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    shown = "print(trained.history[0].cost / trained.cost, cloned.r_squared[0], reward.shape)"
-    script = tmp_path / "page.py"
-    script.write_text("\n".join([*blocks, shown]))
-    share, r_squared, shape = run(str(script)).split(maxsplit=2)
-    assert float(share) > 2 and float(r_squared) > 0.95 and shape == "(64,)\n"
-
-
-def test_code_of_the_page_on_extending_runs(tmp_path):
-    """The blocks of the page, one after the other, define classes that lack nothing."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/extending.md").read_text(), re.DOTALL)
-    made = (
-        "print(*(x.name for x in (simulator.integrator, simulator.contact, Cauchy(), GaussNewton()"
-    )
-    made += ', Grid(), JSONLines(), Chain())), Height("tip").channel, *model.geom.kinds)'
-    script = tmp_path / "page.py"
-    script.write_text("\n".join([*blocks, made]))
-    expected = (
-        "midpoint carpet cauchy gauss_newton grid JSON lines Chain link.height[tip] spheroid plane"
-    )
-    assert run(str(script)).split() == expected.split()
-
-
 def test_api_page_has_every_public_name():
     """Each name of `import graftsim` has an entry, or the page says where it stands."""
     public = set(re.findall(r"(\w+) as \1\b", (ROOT / "src/graftsim/__init__.pyi").read_text()))

@@ -1,0 +1,7 @@
+def holds():
+    """The classes lack nothing."""
+    made = simulator.integrator, simulator.contact, Cauchy(), GaussNewton(), Grid(), JSONLines()
+    names = ["midpoint", "carpet", "cauchy", "gauss_newton", "grid", "JSON lines", "Chain"]
+    assert [x.name for x in (*made, Chain())] == names
+    assert Height("tip").channel == "link.height[tip]"
+    assert list(model.geom.kinds) == ["spheroid", "plane"]

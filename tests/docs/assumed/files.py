@@ -1,0 +1,3 @@
+import graftsim as gs
+
+gs.write_mjcf(gs.load("robot.urdf"), "scene.xml")

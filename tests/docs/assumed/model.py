@@ -1,0 +1,1 @@
+import equinox as eqx
