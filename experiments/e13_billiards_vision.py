@@ -27,7 +27,7 @@ from vision_training import AHEAD, Clips, Model, Task, Variant
 
 from graftsim.targets import Figures
 
-SHARES, SEEDS, UPDATES = (0.02, 0.1, 0.25, 1.0), 5, 600
+SHARES, SEEDS, UPDATES = (0.02, 0.1, 0.25, 1.0), 5, 400
 TRAINING, TEST, FARTHEST = 2000, 500, 40
 MASSES = (1.0, 2.0, 4.0)
 ENGINE, NETWORK = Variant("engine"), Variant("network instead", engine=False)
@@ -66,6 +66,8 @@ class Study:
             models.append(training.train(task, data or self.data, seed, print))
         states = zip(*(training.predicted(m, self.test, FARTHEST) for m in models), strict=True)
         self.found[variant, share] = Found(models, *map(np.array, states))
+        if data is None:
+            print(f"{variant.name}, {share:.0%} labelled: {self.misses(variant, share)} px")
         return self.found[variant, share]
 
     def misses(self, variant: Variant, share: float) -> np.ndarray:
@@ -102,7 +104,7 @@ def misses(states: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 def compare(study: Study, shares: tuple[float, ...], figures: Figures) -> None:
     """Engine and network by share of labels; the targets are those of a tenth."""
-    for share in shares:
+    for share in sorted(shares, key=lambda share: share != 0.1):
         for variant in (ENGINE, NETWORK):
             study.train(variant, share)
     for share in shares:

@@ -21,7 +21,7 @@ from vision_networks import FRAMES, UNITS, Decoder, Dense, Encoder, picture
 
 import graftsim as gs
 
-AHEAD, BATCH, RATE = 10, 16, 2e-3
+AHEAD, BATCH, RATE = 10, 16, 4e-3
 
 
 class Clips(NamedTuple):
@@ -144,7 +144,9 @@ def train(task: Task, data: Clips, seed: int, say: Callable[[str], Any]) -> Mode
         return value, eqx.filter(slope, eqx.is_array)
 
     adam = gs.ClippedAdam(task.updates, seed=seed, cut=2.0)
-    found = adam.minimise(evaluate, arrays, RATE, progress=gs.time_left(task.variant.name, 200, say))
+    found = adam.minimise(
+        evaluate, arrays, RATE, progress=gs.time_left(task.variant.name, 200, say)
+    )
     return eqx.combine(found.x, rest)
 
 
