@@ -143,10 +143,9 @@ def train(task: Task, data: Clips, seed: int, say: Callable[[str], Any]) -> Mode
         value, slope = _slope(eqx.combine(x, rest), *batches)
         return value, eqx.filter(slope, eqx.is_array)
 
+    progress = gs.time_left(task.variant.name, 200, say)
     adam = gs.ClippedAdam(task.updates, seed=seed, cut=2.0)
-    found = adam.minimise(
-        evaluate, arrays, RATE, progress=gs.time_left(task.variant.name, 200, say)
-    )
+    found = adam.minimise(evaluate, arrays, RATE, progress=progress)
     return eqx.combine(found.x, rest)
 
 
