@@ -26,6 +26,7 @@ SCRIPTS = {
     "experiments/e10_quadruped_mpc.py": ("--only", "walk", "--quick"),
     "experiments/e11_gradient_run_time.py": ("--quick",),
     "experiments/e12_chain_mass.py": ("--quick",),
+    "experiments/e13_billiards_vision.py": ("--quick",),
     "experiments/e14_breakout.py": ("--quick",),
     "experiments/e14_cartpole.py": ("--quick",),
     "experiments/multiarm_pendulum.py": ("--quick",),
