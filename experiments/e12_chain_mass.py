@@ -187,7 +187,7 @@ def main() -> int:
         price(figures, (1,) if arguments.quick else COUNTS)
     if "drift" in arguments.only:
         drift(figures)
-    return figures.finish()
+    return 0 if figures.finish() else 1
 
 
 if __name__ == "__main__":
