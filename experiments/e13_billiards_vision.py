@@ -15,8 +15,12 @@ All sizes are ours: the paper's are not public. `--small`: one seed, a tenth lab
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, NamedTuple
+
+# Pictures, networks and engine are float32.
+os.environ["JAX_ENABLE_X64"] = "0"
 
 import jax.numpy as jnp
 import numpy as np
