@@ -19,5 +19,5 @@ result = SimpleNamespace(simulator=replace(grafted, grafts=bound))
 
 def holds():
     """The network's forces were added, and the hook is gone."""
-    assert np.abs(added(data)).max() > 0  # noqa: F821 (the page's)
+    assert np.abs(added(data)).max() > 0
     assert mujoco.get_mjcb_passive() is None
