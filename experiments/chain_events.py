@@ -18,6 +18,8 @@ SPANS = ARMS + chain.PITCH / 2
 REACH = np.tril(np.broadcast_to(SPANS, (10, 10)), -1) + np.diag(ARMS)
 TURNED = np.tril(np.ones((10, 10)))
 E, MU = chain.RESTITUTION, chain.FRICTION
+# s: no longer step, or the ball is through the link at rest before a sign of the gap is seen.
+LONGEST = 0.02
 
 
 def inertia(m: np.ndarray) -> np.ndarray:
@@ -97,9 +99,11 @@ def poses(total: float, times: np.ndarray) -> np.ndarray:
     for end, push in ((chain.PUSHED, chain.PUSH), (times[-1], 0.0)):
         while t < end:
             run = solve_ivp(slopes, (t, end), start, method="DOP853", rtol=1e-11, atol=1e-11,
-                            args=(m, push), events=gap, dense_output=True)  # fmt: skip
+                            args=(m, push), events=gap, dense_output=True,
+                            max_step=LONGEST)  # fmt: skip
             here = (times >= t) & (times <= run.t[-1])
-            found[here] = run.sol(times[here]).T
+            if here.any():
+                found[here] = run.sol(times[here]).T
             t, start = run.t[-1], run.y[:, -1]
             if run.status == 1:
                 start = struck(start, m)
