@@ -55,6 +55,7 @@ SCRIPTS = {
     "benchmarks/robot_files.py": ("--quick",),
     "benchmarks/scale.py": ("--quick",),
     "benchmarks/structure.py": (),
+    "benchmarks/versions.py": ("--quick",),
 }
 
 

@@ -1,5 +1,8 @@
 """Names of jaxprs: the same for the same program, different for any other, none where unsure."""
 
+import re
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +12,7 @@ from jax.extend import core as jex
 
 from graftsim import kernels
 from graftsim.kernels import kept
-from graftsim.kernels.ir.fingerprint import fingerprint
+from graftsim.kernels.ir.fingerprint import _APART, fingerprint
 
 
 def name(f, *args):
@@ -96,3 +99,12 @@ def test_without_a_folder_nothing_is_named(monkeypatch):
     """No time is spent on names then."""
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", "")
     assert kept.name(jax.make_jaxpr(plain)(X), [None], [True], True) is None
+
+
+def test_what_is_left_out_of_names_is_read_by_no_rule():
+    """A rule that read a parameter which names do not hold would share wrong code."""
+    rules = Path(kernels.__file__).parent
+    text = "".join(path.read_text(encoding="utf-8") for path in rules.rglob("*.py"))
+    read = set(re.findall(r"""params(?:\[|\.get\()["'](\w+)["']""", text))
+    assert {"axes", "accuracy", "dimension_numbers"} <= read
+    assert not read & _APART
