@@ -6,6 +6,11 @@ import pytest
 from machine import write
 
 import quick_compilation  # noqa: F401
+from graftsim.graft.network import NETWORKS
+from graftsim.graft.structure import STRUCTURES
+from graftsim.model.drive_type import OWN_NUMBERS
+from graftsim.recordings.channels import LAYOUTS
+from graftsim.sensors.sensor import KINDS
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +27,14 @@ def place(files, tmp_path, monkeypatch):
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def tables():
+    """Classes of a page that enter a table by their name leave it with the page."""
+    filled = (KINDS, LAYOUTS, OWN_NUMBERS, NETWORKS, STRUCTURES)
+    before = [dict(table) for table in filled]
+    yield
+    for table, entries in zip(filled, before, strict=True):
+        table.clear()
+        table.update(entries)

@@ -25,7 +25,7 @@ _TAU = (("torque", "force"),)
 
 # Rows of a joint follow its type: 1 revolute or prismatic, 3 planar or spherical, 4 spherical
 # position (quaternion), 6 and 7 free (linear part first, as in MuJoCo).
-_LAYOUTS: dict[str, tuple[_Columns, ...]] = {
+LAYOUTS: dict[str, tuple[_Columns, ...]] = {
     "joint.q": (_Q, (("length",), ("length",), ("angle",)), _QUATERNION, _POSITION + _QUATERNION),
     "joint.qd": (_QD, _QD * 3, (("velocity",),) * 3 + (("angular velocity",),) * 3),
     "joint.qdd": (_QDD, _QDD * 3, (("acceleration",),) * 3 + (("angular acceleration",),) * 3),
@@ -48,12 +48,12 @@ _PARTS = {len(parts): parts for parts in (VECTOR, POSE)}
 
 def quantities() -> tuple[str, ...]:
     """All that a channel may be."""
-    return (*_LAYOUTS, *_OPEN)
+    return (*LAYOUTS, *_OPEN)
 
 
 def declare(quantity: str, dimensions: tuple[str, ...]) -> None:
     """A quantity that recordings shall know, by the dimensions of its columns (`units`)."""
-    _LAYOUTS.setdefault(quantity, (tuple((d,) for d in dimensions),))
+    LAYOUTS.setdefault(quantity, (tuple((d,) for d in dimensions),))
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def column_dimensions(name: ChannelName, width: int) -> _Columns | None:
     """
     if name.quantity in _OPEN:
         return None
-    layouts = _LAYOUTS[name.quantity]
+    layouts = LAYOUTS[name.quantity]
     for layout in layouts:
         if len(layout) == width:
             return layout
@@ -134,7 +134,7 @@ def part_names(name: str, width: int) -> tuple[str, ...]:
 
 def _parts(quantity: str, width: int) -> tuple[str, ...]:
     """Names of the columns, if the quantity is one of a link."""
-    of_link = quantity in _LAYOUTS and quantity.startswith("link.")
+    of_link = quantity in LAYOUTS and quantity.startswith("link.")
     return _PARTS.get(width, ()) if of_link else ()
 
 
