@@ -18,6 +18,8 @@ import argparse
 import json
 import os
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -39,12 +41,16 @@ def ours(rows: list[str]) -> tuple[Cells, list[str]]:
     for row in rows:
         if row not in CASES:
             continue
+        began = time.perf_counter()
         try:
             answers = CASES[row]()
         except Exception as error:
             answers = [(m, f"{type(error).__name__}: {error}", False) for m in MODELS]
         for model, text, right in answers:
             cells[row, model] = right, text
+        wrong = [model for model, _, right in answers if not right]
+        said = f"not right: {', '.join(wrong)}" if wrong else "right"
+        print(f"{row}: {said} ({time.perf_counter() - began:.0f} s)", file=sys.stderr, flush=True)
     single = impacts_in_single(rows)
     cells |= {(row, model): (right, text) for row, (model, text, right) in single.items()}
     return cells, [*MODELS, *{model for model, *_ in single.values()}]
