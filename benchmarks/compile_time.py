@@ -26,6 +26,7 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.extend import core as jex
 
 import graftsim as gs
 from graftsim.targets import Figures
@@ -68,7 +69,7 @@ MECHANISMS: dict[str, Callable[[], gs.Model]] = {
 def equations(jaxpr: Any) -> Iterator[Any]:
     """All equations of a jaxpr, those inside calls and loops included, the calls themselves not."""
     for equation in jaxpr.eqns:
-        inner = list(jax.core.jaxprs_in_params(equation.params))
+        inner = list(jex.jaxprs_in_params(equation.params))
         for one in inner:
             yield from equations(one)
         if not inner:

@@ -6,6 +6,7 @@ variable at its first compilation, and where that came earlier, tests are slower
 
 import os
 
-FLAGS = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+from graftsim.compilation import BRIEF_FLAGS
+
 if "xla_backend_optimization_level" not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}".strip()
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {BRIEF_FLAGS}".strip()

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.compilation import BRIEF
 from graftsim.dynamics.passive import displacement
 from graftsim.engine.simulator import scan_steps
 from graftsim.model import Builder, Model, State
@@ -26,13 +27,7 @@ from graftsim.model.model import Medium
 from graftsim.taps import CATALOGUE
 
 # Tests compile many programs and run each briefly: quick compilation is worth more than fast code.
-jit = functools.partial(
-    jax.jit,
-    compiler_options={
-        "xla_backend_optimization_level": 0,
-        "xla_cpu_use_fusion_emitters": False,
-    },
-)
+jit = functools.partial(jax.jit, compiler_options=BRIEF)
 # The roll-out with that compilation: (simulator, state, controls, record).
 rollout = jit(scan_steps, static_argnums=3)
 

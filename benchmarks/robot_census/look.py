@@ -61,8 +61,9 @@ def opens(path: Path, form: str) -> Iterator[dict[str, Any]]:
 def _prepare() -> None:
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    flags = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-    os.environ.setdefault("XLA_FLAGS", flags)
+    from graftsim.compilation import BRIEF_FLAGS
+
+    os.environ.setdefault("XLA_FLAGS", BRIEF_FLAGS)
 
 
 def _other(path: Path, form: str) -> Any:

@@ -9,7 +9,10 @@ import jax
 from graftsim import private
 
 # For `jax.jit(compiler_options=)` of what runs once: compiled five times sooner, slower to run.
-BRIEF = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+BRIEF = {"xla_backend_optimization_level": 0}
+if jax.__version_info__ < (0, 12):  # later ones have no choice there
+    BRIEF |= {"xla_cpu_use_fusion_emitters": False}
+BRIEF_FLAGS = " ".join(f"--{k}={int(x)}" for k, x in BRIEF.items())  # the same as XLA_FLAGS
 
 
 def cache_compilations(folder: str | Path | None = None) -> Path:

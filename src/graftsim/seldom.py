@@ -38,7 +38,7 @@ def seldom(condition: Bool[Array, ""], f: Callable[[Any], Any], x: Any) -> Any:
         consts = list(traced.consts)
         for k, c in zip(outer, xs[len(leaves) :], strict=True):
             consts[k] = c
-        return jex.jaxpr_as_fun(jex.ClosedJaxpr(traced.jaxpr, consts))(*xs[: len(leaves)])
+        return jex.jaxpr_as_fun(traced.replace(consts=consts))(*xs[: len(leaves)])
 
     closed = [traced.consts[k] for k in outer]
     return jax.tree.unflatten(form, _seldom((flat, len(leaves)), condition, *leaves, *closed))

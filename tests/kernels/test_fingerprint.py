@@ -76,6 +76,20 @@ def test_what_cannot_be_written_down_has_no_name():
     assert name(lambda x: odd.bind(x, f=len), X) is None
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_constants_of_inner_programs_count(wrapped):
+    """They belong to the jaxpr, alone or within others, and are no variables of the caller."""
+
+    def calling(table):
+        inner = jax.make_jaxpr(lambda x: x + jnp.asarray(table))(X[:3])
+        odd = jex.Primitive("odd")
+        odd.def_abstract_eval(lambda x, *, jaxprs: x)
+        return name(lambda x: odd.bind(x, jaxprs=(inner,) if wrapped else inner), X[:3])
+
+    assert calling(TABLE) == calling(TABLE.copy()) is not None
+    assert calling(TABLE) != calling(TABLE + 1)
+
+
 def test_code_is_found_only_for_what_it_was_made_for(monkeypatch, tmp_path):
     """Known numbers, lanes and the compiler's sources are part of the name; the value is right."""
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", str(tmp_path))

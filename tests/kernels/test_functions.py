@@ -34,7 +34,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1,
-    "log": np.log, "log1p": np.log1p, "cbrt": np.cbrt,
+    "log": np.log, "log2": np.log2, "log1p": np.log1p, "cbrt": np.cbrt,
     "logistic": lambda x: np.exp(-np.logaddexp(np.zeros_like(x), -x)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "erf": special.erf, "erfc": special.erfc,
@@ -270,6 +270,7 @@ def exact(name: str) -> Callable[[Any], Any]:
 
     own: dict[str, Callable[[Any], Any]] = {
         "exp2": lambda x: mp.mpf(2) ** x,
+        "log2": lambda x: mp.log(x, 2),
         "logistic": lambda x: 1 / (1 + mp.exp(-x)),
         "rsqrt": lambda x: 1 / mp.sqrt(x),
         "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),

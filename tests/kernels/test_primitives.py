@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.extend.core import jaxprs_in_params
 
 from graftsim import kernels
 from graftsim.kernels import compiled  # noqa: F401  (its import registers the rules)
@@ -23,7 +24,14 @@ BINARY = ("add", "sub", "mul", "div", "max", "min", "rem", "atan2",
 UNARY = ("neg", "abs", "sign", "floor", "ceil", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh",
          "asinh", "exp", "exp2", "expm1", "logistic", "erf", "erfc", "cbrt", "square",
          "is_finite")  # fmt: skip
+# Primitives from JAX 0.12 on.
+NEWER = {
+    "log2": lambda: (lax.log2, (POSITIVE,)),
+    "one_minus_square": lambda: (lax.one_minus_square, (REAL,)),
+    "polynomial": lambda: (lambda x, y: lax.polynomial(x, (2.0, y, x[:1], 0.5)), (REAL, UNIT)),
+}
 CASES = {
+    **{name: case() for name, case in NEWER.items() if hasattr(lax, f"{name}_p")},
     **{name: (getattr(lax, name), (REAL, POSITIVE)) for name in BINARY},
     **{f"{n} of whole numbers": (getattr(lax, n), (WHOLE, WHOLE[::-1]))
        for n in (*BINARY[:7], *BINARY[8:])},
@@ -122,6 +130,7 @@ def test_equals_jax(name):
 
 # Names that other versions of JAX give to primitives, and calls that only appear inside others.
 ELSEWHERE = {
+    *(NEWER.keys() - CASES.keys()),
     "pjit", "closed_call", "core_call", "custom_vjp_call_jaxpr", "custom_vjp_call", "checkpoint",
     "remat", "remat2", "copy_p", "pvary", "switch", "expand_dims", "scatter_add", "scatter_mul",
     "scatter_min", "scatter_max", "add_any", "reduce_or", "custom_linear_solve", "stop_gradient",
@@ -136,12 +145,9 @@ def test_every_rule_is_met():
     def walk(jaxpr):
         for eqn in jaxpr.eqns:
             met.add(eqn.primitive.name)
-            for value in eqn.params.values():
-                for inner in value if isinstance(value, tuple | list) else (value,):
-                    inner = getattr(inner, "jaxpr", inner)
-                    if hasattr(inner, "eqns"):
-                        walk(inner)
+            for inner in jaxprs_in_params(eqn.params):
+                walk(inner)
 
     for f, arrays in CASES.values():
-        walk(jax.make_jaxpr(f)(*(jnp.asarray(a[0]) for a in arrays)).jaxpr)
+        walk(jax.make_jaxpr(f)(*(jnp.asarray(a[0]) for a in arrays)))
     assert sorted(set(RULES) - met - ELSEWHERE) == []

@@ -157,7 +157,7 @@ class Function:
                 self._traced = trace(self._f, self.in_avals)
             except InconclusiveDimensionOperation as error:
                 raise Undecided(str(error)) from None
-            check(self._traced[0].jaxpr)
+            check(self._traced[0])
         return self._traced
 
     def __call__(self, *args: Any) -> list[Any]:

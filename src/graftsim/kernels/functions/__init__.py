@@ -49,6 +49,7 @@ FUNCTIONS: dict[str, ListFunction] = {
     "cosh": _each(exponential.cosh),
     "tanh": exponential.tanh,
     "log": _each(logarithm.log),
+    "log2": _each(logarithm.log2),
     "log1p": _each(logarithm.log1p),
     "asinh": _each(logarithm.asinh),
     "acosh": _each(logarithm.acosh),

@@ -16,6 +16,8 @@ from jax import Array
 from jax.core import AbstractValue
 from jax.extend import core as jex
 
+from graftsim.kernels.ir.jaxprs import is_jaxpr, opened, parameters
+
 # Parameters of calls that say how JAX derives, places and prints them, not what they compute.
 _APART = {
     "jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "name", "in_shardings", "out_shardings",
@@ -56,8 +58,9 @@ class _Names:
         self._known: dict[int, tuple[Any, str]] = {}
 
     def closed(self, closed: Any) -> str:
-        """Of a jaxpr with its constants."""
-        return digest(self.jaxpr(closed.jaxpr), *map(self.value, closed.consts))
+        """Of a jaxpr with its constants, if it has any."""
+        jaxpr, consts = opened(closed)
+        return digest(self.jaxpr(jaxpr), *map(self.value, consts))
 
     def jaxpr(self, jaxpr: Any) -> str:
         """Of a jaxpr, whatever its variables are called."""
@@ -79,7 +82,7 @@ class _Names:
 
         parts = [bound(v) for v in (*jaxpr.constvars, *jaxpr.invars)]
         for eqn in jaxpr.eqns:
-            told = [f"{k}={self.value(x)}" for k, x in sorted(eqn.params.items())
+            told = [f"{k}={self.value(x)}" for k, x in sorted(parameters(eqn).items())
                     if k not in _APART]  # fmt: skip
             parts += [eqn.primitive.name, *told, *map(read, eqn.invars), *map(bound, eqn.outvars)]
             parts.append(";")
@@ -99,9 +102,7 @@ class _Names:
             return str(x)
         if isinstance(x, AbstractValue):
             return _aval(x)
-        if hasattr(x, "eqns"):
-            return self.jaxpr(x)
-        if hasattr(x, "jaxpr") and hasattr(x, "consts"):
+        if is_jaxpr(x):
             return self.closed(x)
         if dataclasses.is_dataclass(x) and not isinstance(x, type):
             own = (getattr(x, f.name) for f in dataclasses.fields(x))

@@ -18,6 +18,7 @@ from jax.extend.source_info_util import summarize  # pyright: ignore
 
 from graftsim.errors import KernelError
 from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, LazyArray, Value
+from graftsim.kernels.ir.jaxprs import opened, parameters
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.sizes import Size, Undecided, size, within
 from graftsim.kernels.ir.types import DTYPES, TYPES
@@ -105,7 +106,7 @@ class Interpreter:
             handler = RULES.get(name)
             if handler is None:
                 raise KernelError(f"Kernels do not know the primitive '{name}' ({_where(eqn)}).")
-            avals, params = [v.aval for v in eqn.outvars], eqn.params
+            avals, params = [v.aval for v in eqn.outvars], parameters(eqn)
             if self.steps is not None:
                 avals = [_Aval(self.sizes(a.shape), a.dtype) for a in avals]
                 params = {k: self.sizes(x) for k, x in params.items()}
@@ -131,7 +132,8 @@ class Interpreter:
 
     def closed(self, closed: Any, args: Sequence[Value]) -> list[Value]:
         """Outputs of a closed jaxpr."""
-        return self.run(closed.jaxpr, self.literals(closed.jaxpr, closed.consts), args)
+        jaxpr, consts = opened(closed)
+        return self.run(jaxpr, self.literals(jaxpr, consts), args)
 
     def literals(self, jaxpr: Any, consts: Sequence[Any]) -> list[Value]:
         """Values of the constants that a jaxpr is closed over."""
@@ -158,12 +160,10 @@ def check(jaxpr: Any, caller: str = "") -> None:
             )
         for v in eqn.outvars:
             type_of(v.aval)
-        for value in eqn.params.values():
-            for inner in value if isinstance(value, (tuple, list)) else (value,):
-                inner = getattr(inner, "jaxpr", inner)
-                # Jaxprs that combine the elements of a scatter are read by its rule.
-                if hasattr(inner, "eqns") and not eqn.primitive.name.startswith("scatter"):
-                    check(inner, where)
+        # Jaxprs that combine the elements of a scatter are read by its rule.
+        if not eqn.primitive.name.startswith("scatter"):
+            for inner in jex.jaxprs_in_params(eqn.params):
+                check(inner, where)
 
 
 def _where(eqn: Any) -> str:

@@ -69,7 +69,7 @@ def _cond(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     ]
     if p.uniform[which]:
         return _real_branch(t, is_case, [lambda b=b: t.closed(b, operands) for b in branches])
-    sizes = [_length(b.jaxpr) for b in branches]
+    sizes = [_length(b) for b in branches]
     if len(branches) == 2 and max(sizes) > _LONG:
         return _rarely(t, is_case[0], branches, operands, sizes[0] > sizes[1])
     ambient, outs = t.mask, []

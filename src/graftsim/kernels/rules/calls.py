@@ -14,9 +14,7 @@ from graftsim.kernels.ir.trace import Interpreter, rule, type_of
       "custom_vjp_call_jaxpr", "checkpoint", "remat", "remat2")  # fmt: skip
 def _call(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     inner = params.get("jaxpr", params.get("call_jaxpr", params.get("fun_jaxpr")))
-    if hasattr(inner, "jaxpr"):
-        return t.closed(inner, xs)
-    return t.run(inner, [], xs)
+    return t.closed(inner, xs)
 
 
 @rule("graftsim_seldom")

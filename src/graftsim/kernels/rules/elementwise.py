@@ -110,6 +110,19 @@ def _safe_divisor(p: Program, b: int) -> int:
     return p.select(traps, p.const(1, t), b)
 
 
+def _one_minus_square(p: Program, a: int) -> int:
+    one = p.const(1, p.type(a))
+    return p.mul(p.add(one, a), p.sub(one, a))
+
+
+def _polynomial(p: Program, x: int, *coefficients: int) -> int:
+    """By Horner's rule; the lowest degree comes first."""
+    y = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        y = p.add(p.mul(y, x), c)
+    return y
+
+
 def _div(p: Program, a: int, b: int) -> int:
     t = p.type(a)
     if t[0] == "f":
@@ -186,6 +199,8 @@ def round_away(p: Program, a: int) -> int:
     return p.select(p.compare("ge", rest, p.const(0.5, t)), further, whole)
 
 
+_simple("one_minus_square", _one_minus_square)
+_simple("polynomial", _polynomial)
 _simple("div", _div)
 _simple("rem", _rem)
 _simple("shift_left", _shift_left)

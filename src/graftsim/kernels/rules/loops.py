@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.kernels.ir.arrays import Index, LazyArray, Value
+from graftsim.kernels.ir.jaxprs import opened
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer, Loop
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
@@ -35,18 +36,18 @@ def row(t: Interpreter, x: Value, i: int) -> Value:
 def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     p = t.p
     nc, nk, length = params["num_consts"], params["num_carry"], params["length"]
-    closed, backward = params["jaxpr"], params["reverse"]
+    (jaxpr, constants), backward = opened(params["jaxpr"]), params["reverse"]
     consts = [t.arrays.readable(x) for x in xs[:nc]]
     rows = [t.arrays.readable(x) for x in xs[nc + nk :]]
-    in_avals = [v.aval for v in closed.jaxpr.invars]
-    literals = t.literals(closed.jaxpr, closed.consts)
+    in_avals = [v.aval for v in jaxpr.invars]
+    literals = t.literals(jaxpr, constants)
 
     def body(carried: list[Value], i: int) -> list[Value]:
         step = []
         for x in rows:
             r = row(t, x, i)
             step.append(t.arrays.explode(r) if within(r.shape, STATE) else r)
-        return t.run(closed.jaxpr, literals, [*consts, *carried, *step])
+        return t.run(jaxpr, literals, [*consts, *carried, *step])
 
     if length == 0:
         return [*xs[nc : nc + nk], *(np.zeros(a.shape, np.int64) for a in avals[nk:])]
@@ -133,7 +134,7 @@ def _while(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
     test_consts = [t.arrays.readable(x) for x in xs[:n1]]
     body_consts = [t.arrays.readable(x) for x in xs[n1 : n1 + n2]]
     inits = xs[n1 + n2 :]
-    carry = Carry(t, list(inits), [v.aval for v in params["body_jaxpr"].jaxpr.invars[n2:]])
+    carry = Carry(t, list(inits), params["body_jaxpr"].in_avals[n2:])
     ambient = t.mask
     while True:
         carry.demote()
