@@ -22,6 +22,7 @@ from graftsim.kernels.codegen.handler import HEAD, handler_text
 from graftsim.kernels.codegen.layout import Layout, lay_out
 from graftsim.kernels.codegen.liveness import Live, find_live
 from graftsim.kernels.codegen.schedule import shorten
+from graftsim.kernels.codegen.target import Target, host
 from graftsim.kernels.codegen.writer import Entry
 from graftsim.kernels.ir.arrays import SMALL, LazyArray, Value
 from graftsim.kernels.ir.program import Program
@@ -246,10 +247,10 @@ class Function:
         return self.fixed(steps).code(batched, many)
 
     def program(
-        self, batched: tuple[bool, ...], many: bool = True
+        self, batched: tuple[bool, ...], many: bool = True, target: Target | None = None
     ) -> tuple[Program, list[np.ndarray]]:
         """The intermediate form."""
-        wide = 1 if many else _lanes(type_of(a) for a in self.in_avals)
+        wide = 1 if many else _lanes((type_of(a) for a in self.in_avals), target)
         t = Interpreter(wide, self.steps)
         p = t.p
         args: list[Value] = []
@@ -279,13 +280,18 @@ class Function:
         p.root.items.append(p.tile)
         return p, extra
 
-    def lower(self, batched: tuple[bool, ...], many: bool) -> Lowered:
-        """All that machine code is made of."""
-        p, extra = self.program(batched, many)
+    def lower(self, batched: tuple[bool, ...], many: bool, target: Target | None = None) -> Lowered:
+        """All that machine code is made of, for this processor or another."""
+        p, extra = self.program(batched, many, target)
         live = find_live(p)
         shorten(p, live)
-        layout = lay_out(p, live, lanes_of(p, live))
+        layout = lay_out(p, live, lanes_of(p, live, target))
         return Lowered(p, live, layout, emit(p, live, layout), tuple(extra))
+
+    def text(self, lowered: Lowered) -> str:
+        """LLVM's text of the kernel and of the entry that XLA calls."""
+        inputs = len(self.in_avals) + len(lowered.constants)
+        return lowered.module.text + handler_text(inputs, len(self.out_avals))
 
     def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
         name = kept.name(self.closed, self.known, batched, many)
@@ -299,9 +305,7 @@ class Function:
     def _made(self, batched: tuple[bool, ...], many: bool) -> Code:
         lowered = self.lower(batched, many)
         p, live, layout, module = lowered.program, lowered.live, lowered.layout, lowered.module
-        inputs = len(self.in_avals) + len(lowered.constants)
-        text = module.text + handler_text(inputs, len(self.out_avals))
-        _, key = machine.assemble(text)
+        _, key = machine.assemble(self.text(lowered))
         read = {
             p.args[n][1].slot
             for n in live.nodes
@@ -388,14 +392,14 @@ def _input(t: Interpreter, slot: int, aval: Any, own: bool, known: np.ndarray | 
     return out
 
 
-def lanes_of(p: Program, live: Live) -> int:
+def lanes_of(p: Program, live: Live, target: Target | None = None) -> int:
     """How many simulations, or neighbours in an array of one, are computed together."""
     if p.wide > 1:
         return 1 if all(p.uniform[n] for n in live.nodes) else p.wide
-    return _lanes(p.types[n] for n in live.nodes if p.ops[n] != "const")
+    return _lanes((p.types[n] for n in live.nodes if p.ops[n] != "const"), target)
 
 
-def _lanes(types: Iterable[str]) -> int:
-    """How many of the widest floats a vector holds."""
+def _lanes(types: Iterable[str], target: Target | None) -> int:
+    """How many of the widest floats a vector holds, of this processor or another."""
     widest = max((BITS[t] for t in types if t[0] == "f"), default=32)
-    return max(machine.vector_bytes() * 8 // widest, 1)
+    return max((target or host()).vector_bytes * 8 // widest, 1)

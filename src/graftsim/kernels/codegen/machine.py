@@ -1,13 +1,14 @@
-"""From LLVM text to code in memory, for the processor that runs it."""
+"""From LLVM text to code: in memory for this processor, as an object file for any."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from functools import cache
+from dataclasses import astuple
 from typing import Any
 
 from graftsim.kernels.codegen import cache as disk
+from graftsim.kernels.codegen.target import Target, host
 
 # Engines own the code: they live as long as the process.
 _ENGINES: list[Any] = []
@@ -16,35 +17,12 @@ _LOCK = threading.Lock()
 METADATA = '\n!0 = !{}\n!1 = !{!"branch_weights", i32 1, i32 100000}\n'
 
 
-@cache
-def host() -> tuple[str, str]:
-    """Processor name and features, as LLVM names them."""
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    # All features of the host, 512-bit vectors included: kernels are almost only vector arithmetic.
-    return llvm.get_host_cpu_name(), features.flatten()
-
-
-@cache
-def vector_bytes() -> int:
-    """Width of the widest vector registers."""
-    features = set(host()[1].split(","))
-    if "+avx512f" in features:
-        return 64
-    if "+avx" in features:
-        return 32
-    return 16
-
-
 def key_of(text: str) -> str:
     """Name of the machine code of a text on this processor with this compiler."""
     import llvmlite
     import llvmlite.binding as llvm
 
-    parts = (text, *host(), llvmlite.__version__, str(llvm.llvm_version_info))
+    parts = (text, *astuple(host()), llvmlite.__version__, str(llvm.llvm_version_info))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -77,14 +55,19 @@ def load(key: str) -> int | None:
         return _address(engine, key)
 
 
+def object_file(text: str, target: Target) -> bytes:
+    """Of a kernel's module, for a processor that need not be this one."""
+    import llvmlite.binding as llvm
+
+    module, machine = llvm.parse_assembly(text + METADATA), target.machine()
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    return machine.emit_object(module)
+
+
 def _engine(text: str) -> Any:
     import llvmlite.binding as llvm
 
-    cpu, features = host()
-    target = llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu, features=features, opt=2
-    )
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(text), target)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(text), host().machine())
 
 
 def _address(engine: Any, key: str) -> int:
