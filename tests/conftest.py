@@ -28,14 +28,17 @@ settings.load_profile("default")
 # Half of what Linux allows: a file of tests adds a few thousand at most.
 MOST_MAPS = 30_000
 
-# Tests, or whole files, that take more than two or three seconds of a core, as measured.
+# Tests, or whole files, that take more than about a second of a core, as measured.
 LONG = (Path(__file__).parent / "long_tests.txt").read_text(encoding="utf-8").split("\n")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Marks the tests of the list `long`, before they are chosen by their marks."""
-    listed = set(LONG)
+    listed = set(filter(None, LONG))
+    odd = [x for x in listed if not x.startswith("tests/") or ("[" in x and x[-1] != "]")]
+    if odd:
+        raise pytest.UsageError(f"tests/long_tests.txt has a test or file a line, not {odd[0]!r}")
     for item in items:
         if {item.nodeid, item.nodeid.split("::")[0]} & listed:
             item.add_marker(pytest.mark.long)
