@@ -83,7 +83,11 @@ def a1(assets: Path) -> tuple[gs.Model, dict[str, float]]:
             f"{leg}_upper_joint": 0.9,
             f"{leg}_lower_joint": -1.8,
         }
-    # Servos as springs about the pose, so that no controller is part of the measurement.
+    return held(model, pose), pose
+
+
+def held(model: gs.Model, pose: dict[str, float]) -> gs.Model:
+    """Servos as springs about the pose, so that no controller is part of the measurement."""
     joint, dofs = model.joint, model.tree.dofs
     driven = np.array([d in pose and d != "root.z" for d in dofs])
     rest = np.array(joint.rest)
@@ -96,7 +100,7 @@ def a1(assets: Path) -> tuple[gs.Model, dict[str, float]]:
         damping=jnp.asarray(np.where(driven, 2.0, 0.0), dtype),
         rest=jnp.asarray(rest, dtype),
     )
-    return replace(model, joint=joint), pose
+    return replace(model, joint=joint)
 
 
 def discs(n: int) -> gs.Model:

@@ -1,18 +1,21 @@
 """The mechanisms of the kernel benchmark, as one MJCF text each that every engine reads.
 
 The texts hold bodies, joints and damping, nothing else: no shapes, limits, motors or contacts. So
-all engines compute the same thing, and the final positions can be compared.
+all engines compute the same thing, and the final positions can be compared. Scenes with `contact`
+stand on their feet, held by springs; there each engine has its own law of contact.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import made_up
 import numpy as np
 
 DT = 0.002
@@ -33,6 +36,7 @@ class Scene:
     mjcf: str
     q: np.ndarray
     qd: np.ndarray
+    contact: bool = False
 
     def states(self, batch: int) -> tuple[np.ndarray, np.ndarray]:
         """Initial states side by side; the velocities differ, the first is the scene's own."""
@@ -83,6 +87,49 @@ def a1(assets: Path) -> Scene:
     return Scene("A1", plain(model), q, qd)
 
 
+def moving(name: str, bodies: str, free: bool) -> Scene:
+    """A made-up robot whose joints are bent and turn, as different ones do differently."""
+    joints = bodies.count('type="hinge"')
+    q = 0.3 * np.cos(np.arange(joints))
+    qd = np.sin(1.0 + np.arange(joints))
+    if free:
+        q = np.concatenate([[0, 0, 1, 1, 0, 0, 0], q])
+        qd = np.concatenate([np.zeros(3), [0.3, 0.5, 0.2], qd])
+    return Scene(name, _document(name, bodies), q, qd)
+
+
+def standing_a1(assets: Path) -> Scene:
+    """The A1 of the contact benchmark, on four feet."""
+    import contact
+
+    file_of(assets / "a1" / "a1_primitives.urdf")
+    return _standing("standing A1", *contact.a1(assets))
+
+
+def standing_quadruped(assets: Path) -> Scene:
+    """The quadruped of the contact checks in its pose, springs in place of its servos."""
+    import contact
+
+    text = file_of(assets / "quadruped" / "standing_quadruped.xml").read_text(encoding="utf-8")
+    model = loaded(re.sub("(?s)<actuator>.*</actuator>|<keyframe>.*</keyframe>", "", text))
+    angles = {"hx": 0.0, "hy": 0.7, "kn": -1.4}
+    pose = {f"{leg}_{joint}": q for leg in contact.LEGS for joint, q in angles.items()}
+    pose["root.z"] = 0.35
+    return _standing("standing quadruped", contact.held(model, pose), pose)
+
+
+def _standing(name: str, model: Any, pose: dict[str, float]) -> Scene:
+    import graftsim as gs
+
+    state = gs.Simulator(model, DT).initial_state(pose)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scene.xml"
+        gs.write_mjcf(model, path)
+        text = path.read_text(encoding="utf-8")
+    text = re.sub("<mujoco[^>]*>", rf'\g<0><option timestep="{DT}"/>', text, count=1)
+    return Scene(name, text, np.asarray(state.q), np.asarray(state.qd), contact=True)
+
+
 def plain(model: Any) -> str:
     """MJCF of a compiled MuJoCo model's bodies, joints, damping and armature alone."""
     import mujoco
@@ -125,19 +172,38 @@ SCENES: dict[str, Callable[[Path], Scene]] = {
     "swimmer": swimmer,
     "A1": a1,
 }
+# Trees of more joints, and what stands on its feet.
+LARGE: dict[str, Callable[[Path], Scene]] = {
+    "humanoid": lambda assets: moving("humanoid", made_up.humanoid(), free=True),
+    "hand": lambda assets: moving("hand", made_up.hand(), free=False),
+    "dual arm": lambda assets: moving("dual arm", made_up.dual_arm(), free=False),
+    "standing A1": standing_a1,
+    "standing quadruped": standing_quadruped,
+}
 
 
 def make(name: str, assets: Path) -> Scene:
     """Scene by name; `chainN` for any N. Raises Missing: its file or MuJoCo is absent."""
-    if name in SCENES:
+    known = SCENES | LARGE
+    if name in known:
         try:
-            return SCENES[name](assets)
+            return known[name](assets)
         except ImportError as error:
             raise Missing(f"left out: {error}") from None
     links = re.fullmatch(r"chain(\d+)", name)
     if links is None:
-        raise Missing(f"no scene of that name; there are {', '.join(SCENES)} and chainN")
+        raise Missing(f"no scene of that name; there are {', '.join(known)} and chainN")
     return chain(int(links[1]))
+
+
+def loaded(mjcf: str) -> Any:
+    """graftsim's model of a text."""
+    import graftsim as gs
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scene.xml"
+        path.write_text(mjcf, encoding="utf-8")
+        return gs.load(path)
 
 
 def _document(name: str, bodies: str) -> str:

@@ -51,6 +51,7 @@ SCRIPTS = {
     "benchmarks/ilqr.py": ("--quick",),
     "benchmarks/interop.py": ("--quick",),
     "benchmarks/kernels.py": ("--quick", "--only", "chain2", "--sections", "peak"),
+    "benchmarks/large_robots.py": ("--quick",),
     "benchmarks/overhead.py": ("--repeats", "1"),
     "benchmarks/robot_files.py": ("--quick",),
     "benchmarks/scale.py": ("--quick",),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from rivals import Job
@@ -15,14 +13,15 @@ WIDTH, LAYERS = 16, 2
 
 def simulator(job: Job) -> Any:
     """graftsim's simulator of the job's scene."""
-    from scenes import DT
+    from scenes import DT, loaded
 
     import graftsim as gs
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "scene.xml"
-        path.write_text(job.scene.mjcf, encoding="utf-8")
-        return gs.Simulator(gs.load(path).astype(job.dtype), DT)
+    model = loaded(job.scene.mjcf).astype(job.dtype)
+    if not job.scene.contact:
+        return gs.Simulator(model, DT)
+    law, integrator = gs.contact.Complementarity(), gs.ImplicitDamping()
+    return gs.Simulator(model, DT, contact=law, integrator=integrator)
 
 
 def weights(job: Job) -> Any:

@@ -30,6 +30,7 @@ from graftsim.kernels.ir.sizes import LEAST, Size, Undecided, value, within
 from graftsim.kernels.ir.statements import Buffer, Region
 from graftsim.kernels.ir.trace import Interpreter, check, size_of, trace, type_of
 from graftsim.kernels.ir.types import BITS, DTYPES
+from graftsim.kernels.uncollected import uncollected
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ class Function:
                 self._fixed[steps] = Function(self._f, avals, self.known)
             return self._fixed[steps]
 
+    @uncollected()
     def _trace(self) -> tuple[Any, Any]:
         if self._traced is None:
             try:
@@ -293,6 +295,7 @@ class Function:
         inputs = len(self.in_avals) + len(lowered.constants)
         return lowered.module.text + handler_text(inputs, len(self.out_avals))
 
+    @uncollected()
     def _build(self, batched: tuple[bool, ...], many: bool) -> Code:
         name = kept.name(self.closed, self.known, batched, many)
         code = kept.read(name)
@@ -332,7 +335,9 @@ def _bare(layout: Layout, sizes: Sequence[Entry]) -> tuple[Layout, tuple[Entry, 
     """What a call needs of them: buffers without the program that they are part of."""
     bare = {b: replace(b, region=Region(None, False), stores=[]) for b in layout.work}
     own = tuple(bare[e] if isinstance(e, Buffer) else e for e in sizes)
-    return replace(layout, slots={}, work=tuple(bare.values()), reciprocals=frozenset()), own
+    return replace(
+        layout, slots={}, drops={}, work=tuple(bare.values()), reciprocals=frozenset()
+    ), own
 
 
 def _register(code: Code) -> None:

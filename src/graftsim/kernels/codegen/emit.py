@@ -24,6 +24,11 @@ from graftsim.kernels.ir.statements import Branch, Library, Loop, Region, Store
 _HEAD = """define void @kernel(ptr noalias %buffers, ptr noalias %sizes, ptr noalias %scratch, \
 i64 %begin, i64 %end) alignstack(64) {
 entry:"""
+# A condition that always holds and that LLVM knows nothing of: blocks that it keeps apart.
+_GIVEN = "  %given = icmp ne ptr %scratch, null"
+_NEVER = ["never:", "  unreachable"]
+# Operations in a block of a long program: some passes of LLVM take the square of a block's length.
+_BLOCK = 1000
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ def emit(p: Program, live: Live, layout: Layout) -> Module:
     e.walk(p.root)
     w = e.w
     w.line("ret void")
-    body = [_HEAD, *w.read_sizes(), *e.memory.places.values(), *w.lines, "}"]
+    places, long = e.memory.places.values(), bool(layout.drops)
+    body = [_HEAD, *w.read_sizes(), *places, *([_GIVEN] * long), *w.lines, *(_NEVER * long), "}"]
     text = "\n".join([*w.declared.values(), *w.helpers.values(), *body]) + "\n"
     return Module(text, tuple(w.sizes))
 
@@ -52,6 +58,7 @@ class _Emitter(Visitor):
         self.w = Writer(layout.lanes)
         self.values = Values(p, layout, self.w)
         self.memory = Memory(self.values)
+        self._operations = 0
 
     def type(self, n: int) -> str:
         """LLVM type of a node."""
@@ -82,6 +89,12 @@ class _Emitter(Visitor):
             else:
                 text = operation(self.w, op, values, [p.types[a] for a in args], type, uniform)
         self.values.define(n, text)
+        self.values.drop(n)
+        self._operations += 1
+        if self.layout.drops and self._operations % _BLOCK == 0:
+            label = self.w.label()
+            self.w.line(f"br i1 %given, label %{label}, label %never, !prof !1")
+            self.w.start(label)
 
     def _total(self, n: int, type: str) -> str:
         w, t, base = self.w, self.w.vector(type, False), LLVM[type]
@@ -132,6 +145,7 @@ class _Emitter(Visitor):
 
     def store(self, s: Store) -> None:
         self.memory.store(s)
+        self.values.drop(s)
 
     def library(self, s: Library, region: Region) -> None:
         w, p = self.w, self.p

@@ -8,9 +8,13 @@ scalars and spread on the fly. The scratch memory of a thread holds the slots, t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from graftsim.kernels.codegen.liveness import Live
+from graftsim.kernels.codegen.registers import Kept, Key, keep
+from graftsim.kernels.codegen.schedule import is_long
 from graftsim.kernels.codegen.visitor import Visitor
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.sizes import value
@@ -33,6 +37,8 @@ class Layout:
     work: tuple[Buffer, ...]
     # Divisors of several quotients in a region, which share one reciprocal.
     reciprocals: frozenset[tuple[int, Region]]
+    # Of long programs: what is no longer at hand after an item.
+    drops: Mapping[object, Sequence[Key]]
 
     def places(self, n: int | None = None) -> tuple[dict[Buffer, int], int]:
         """Where the working buffers begin, and the bytes of scratch memory, in a call with n."""
@@ -47,14 +53,36 @@ def lay_out(p: Program, live: Live, lanes: int) -> Layout:
     """Layout of what is needed of a program, for vectors of so many lanes."""
     uses = _Uses(p, live)
     uses.walk(p.root)
+    kept = keep(p, live, lanes) if is_long(p, live) else Kept()
     end = 0
     slots = {}
-    for n in sorted(uses.crossing):
+    for n in sorted(uses.crossing | kept.crossing):
         width = BYTES[p.types[n]] * (1 if p.uniform[n] else lanes)
         slots[n] = _aligned(end, width)
         end = slots[n] + width
+    end = _add_waiting(p, slots, kept, lanes, end)
     shared = frozenset(key for key, quotients in uses.divisors.items() if quotients > 1)
-    return Layout(lanes, slots, end, tuple(uses.work.values()), shared)
+    return Layout(lanes, slots, end, tuple(uses.work.values()), shared, kept.drops)
+
+
+def _add_waiting(p: Program, slots: dict[int, int], kept: Kept, lanes: int, end: int) -> int:
+    """Slots of what waits within a run, used again by others when it has been read last."""
+    free: dict[int, list[int]] = {}
+    busy: list[tuple[int, int, int]] = []
+    for n, (start, stop) in sorted(kept.waiting.items(), key=lambda pair: pair[1]):
+        if n in slots:
+            continue
+        while busy and busy[0][0] < start:
+            _, at, width = heappop(busy)
+            free.setdefault(width, []).append(at)
+        width = BYTES[p.types[n]] * (1 if p.uniform[n] else lanes)
+        if own := free.get(width):
+            slots[n] = own.pop()
+        else:
+            slots[n] = _aligned(end, width)
+            end = slots[n] + width
+        heappush(busy, (stop, slots[n], width))
+    return end
 
 
 def _aligned(at: int, width: int) -> int:

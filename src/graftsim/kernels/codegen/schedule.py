@@ -21,9 +21,14 @@ _LONG = 7000
 
 def shorten(p: Program, live: Live) -> None:
     """Put the operations of a long program in depth-first order, between statements."""
-    if sum(p.ops[n] != "const" for n in live.nodes) > _LONG:
+    if is_long(p, live):
         for region in _regions(p.root):
             _reorder(p, live, region)
+
+
+def is_long(p: Program, live: Live) -> bool:
+    """Is its code larger than the cache?"""
+    return sum(p.ops[n] != "const" for n in live.nodes) > _LONG
 
 
 def _regions(region: Region) -> Iterator[Region]:

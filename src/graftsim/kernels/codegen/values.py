@@ -16,12 +16,19 @@ class Values:
     def __init__(self, p: Program, layout: Layout, w: Writer) -> None:
         self.p, self.layout, self.w = p, layout, w
         self._names: dict[int, str] = {}
+        # What the layout puts into memory LLVM is not to keep in registers after all.
+        self._volatile = "volatile " if layout.drops else ""
         # What is at hand in the present block: of a node or another key, a scalar or a vector.
         self._here: dict[tuple[Any, bool], str] = {}
 
     def forget(self) -> None:
         """What was at hand is not any more."""
         self._here = {}
+
+    def drop(self, item: object) -> None:
+        """What the layout does not keep in registers after an item is not at hand any more."""
+        for key in self.layout.drops.get(item, ()):
+            self._here.pop(key, None)
 
     def once(self, key: Any, uniform: bool, make: Callable[[], str]) -> str:
         """What is at hand under a key; made if nothing is."""
@@ -56,7 +63,7 @@ class Values:
             kept = self.w.to_memory(text, type, uniform)
             ptr, align = self._slot(n), self._align(n)
             memory = self.w.vector(type, uniform, MEMORY)
-            self.w.line(f"store {memory} {kept}, ptr {ptr}, align {align}")
+            self.w.line(f"store {self._volatile}{memory} {kept}, ptr {ptr}, align {align}")
 
     def lane(self, n: int, k: int) -> str:
         """One scalar of a wide node, from its slot."""
@@ -71,7 +78,8 @@ class Values:
         type, uniform = self.p.types[n], self.p.uniform[n]
         ptr, out = self._slot(n), self.w.name()
         memory = self.w.vector(type, uniform, MEMORY)
-        self.w.line(f"{out} = load {memory}, ptr {ptr}, align {self._align(n)}")
+        word = f"load {self._volatile}{memory}"
+        self.w.line(f"{out} = {word}, ptr {ptr}, align {self._align(n)}")
         return self.w.from_memory(out, type, uniform)
 
     def _slot(self, n: int, further: int = 0) -> str:

@@ -1,0 +1,109 @@
+"""What long code keeps in registers is chosen before LLVM sees it, and changes no value."""
+
+import gc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from agreement import agree
+from test_schedule import M, X, busy
+
+from graftsim import kernels
+from graftsim.errors import KernelError
+from graftsim.kernels import compiled
+from graftsim.kernels.codegen import emit, registers, schedule
+from graftsim.kernels.codegen.layout import lay_out
+from graftsim.kernels.codegen.liveness import find_live
+
+
+@pytest.fixture
+def scarce(monkeypatch):
+    """Four registers and two masks, blocks of ten operations, for programs of any length."""
+    monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", "")
+    monkeypatch.setattr(schedule, "_LONG", 0)
+    monkeypatch.setattr(registers, "registers", lambda: (4, 2))
+    monkeypatch.setattr(emit, "_BLOCK", 10)
+
+
+def slope(x, m):
+    """Reverse mode of a loop with branches and stores."""
+    return jax.grad(lambda y: busy(y, m)[0].sum())(x)
+
+
+def turning(x, m):
+    """Forward mode through a loop that lanes leave one by one, and rare calls of a library."""
+
+    def f(y):
+        z = jax.lax.while_loop(lambda c: c[0] < 3.0, lambda c: c + 0.3 + jnp.cos(c) ** 2, y)
+        return jnp.where(z > 3.2, jnp.sin(1e9 * m[1]) * z, z * y[0]) + y[1] / (1 + y[0] ** 2)
+
+    return jax.jvp(f, (x,), (m[0],))[1]
+
+
+@pytest.mark.usefixtures("scarce")
+@pytest.mark.parametrize("f", [busy, slope, turning])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scarce_registers_change_no_value(f, dtype):
+    """One simulation and many: whatever waits in memory comes back as it was."""
+    # Products and sums are fused where LLVM sees both: the last bits may differ.
+    agree(f, X.astype(dtype), M.astype(dtype), rtol=1e-5 if dtype == np.float32 else 1e-11)
+
+
+@pytest.mark.usefixtures("scarce")
+def test_shared_numbers_come_back_too():
+    """Scalars that all lanes share, read as scalars and in all lanes."""
+    agree(lambda x, m: busy(x, m)[1] @ m, X, M[0], axes=(0, None))
+
+
+def _products(n):
+    """n values, each read as late as the others allow, first in first out."""
+
+    def f(x):
+        made = [x[0] * (k + 1.5) + x[k % 4] for k in range(n)]
+        out = x[0]
+        for value in made:
+            out = jnp.sin(out) * value
+        return out
+
+    function = compiled.Function(f, [jax.ShapeDtypeStruct((4,), np.float32)], [])
+    p, _ = function.program((True,))
+    return p, find_live(p)
+
+
+def test_no_more_values_at_hand_than_registers():
+    """As many wait as do not fit."""
+    p, live = _products(100)
+    kept = registers.keep(p, live, 16)
+    (run,) = [r for r in registers.runs(p, live, 16) if r.items]
+    reads = {n: at for at, keys in enumerate(run.reads) for n, _ in keys}
+    hand: set[registers.Key] = set()
+    for at, (item, makes) in enumerate(zip(run.items, run.makes, strict=True)):
+        hand |= {*run.reads[at], *((n, False) for n in makes)}
+        hand = {k for k in hand if reads.get(k[0], -1) > at and p.types[k[0]] != "i1"}
+        hand -= set(kept.drops.get(item, []))
+        assert len(hand) <= registers.registers()[0]
+    assert 60 < len(kept.waiting) < 100
+
+
+def test_places_in_memory_are_used_again(monkeypatch):
+    """Values that wait at different times share a place, those at the same time do not."""
+    monkeypatch.setattr(schedule, "_LONG", 0)
+    monkeypatch.setattr(registers, "registers", lambda: (4, 2))
+    p, live = _products(100)
+    schedule.shorten(p, live)
+    kept, layout = registers.keep(p, live, 16), lay_out(p, live, 16)
+    assert set(kept.waiting) == set(layout.slots)
+    for a, (start, stop) in kept.waiting.items():
+        for b, (other, _) in kept.waiting.items():
+            if a != b and start <= other <= stop:
+                assert layout.slots[a] != layout.slots[b]
+
+
+def test_collection_goes_on_after_a_kernel_is_made():
+    """And after one that cannot be."""
+    assert gc.isenabled()
+    kernels.compile(lambda x: x + 1.0, 1.0)(2.0)
+    with pytest.raises(KernelError):
+        kernels.compile(lambda x: jnp.fft.fft(x).real, jnp.ones(4))(jnp.ones(4))
+    assert gc.isenabled()
