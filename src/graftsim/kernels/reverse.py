@@ -41,13 +41,20 @@ def cut(closed: Any, arguments: int, results: int) -> Halves | None:
     jaxpr = closed.jaxpr
     given, cotangents = jaxpr.invars[:arguments], jaxpr.invars[arguments:]
     outs, pulled = jaxpr.outvars[:results], jaxpr.outvars[results:]
-    kept = _bounds(jaxpr, cotangents)
-    pull = _closed(closed, [*given, *cotangents], pulled, kept)
-    used = {v for e in pull.jaxpr.eqns for v in _variables(e.invars)} | set(_variables(pulled))
-    kept = [v for v in kept if v in used]
+    loops = _early_loops(jaxpr, cotangents)
+    while True:
+        known = [v for e in loops for v in e.outvars]
+        pull = _closed(closed, [*given, *cotangents], pulled, known)
+        used = set(_variables(pulled)).union(*(_variables(e.invars) for e in pull.jaxpr.eqns))
+        further = used - set(_variables(outs))
+        worth = [e for e in loops if _worth(e, further)]
+        if len(worth) == len(loops):
+            break
+        loops = worth
+    kept = [v for v in known if v in used]
     if not kept:
         return None
-    results_of_keep = [*outs, *(v for v in kept if v not in set(_variables(outs)))]
+    results_of_keep = [*outs, *(v for v in kept if v in further)]
     places = {v: k for k, v in enumerate(results_of_keep) if isinstance(v, jex.Var)}
     return Halves(
         _closed(closed, given, results_of_keep, ()),
@@ -56,14 +63,14 @@ def cut(closed: Any, arguments: int, results: int) -> Halves | None:
     )
 
 
-def _bounds(jaxpr: Any, cotangents: Iterable[Any]) -> list[Any]:
-    """What loops that need no cotangent compute."""
+def _early_loops(jaxpr: Any, cotangents: Iterable[Any]) -> list[Any]:
+    """Equations with loops that need no cotangent."""
     later, found = set(cotangents), []
     for e in jaxpr.eqns:
         if any(v in later for v in _variables(e.invars)):
             later.update(e.outvars)
-        elif _repeats(e) and _worth(e):
-            found += [v for v in e.outvars if not isinstance(v, jex.DropVar)]
+        elif _repeats(e):
+            found.append(e)
     return found
 
 
@@ -93,23 +100,27 @@ def _repeats(e: Any) -> bool:
     )
 
 
-def _worth(e: Any) -> bool:
-    """Is it less work to keep what a loop stacks than to compute it again?"""
+def _worth(e: Any, further: set[Any]) -> bool:
+    """Is it less work to keep those of its results than to run a loop again?"""
     if e.primitive.name != "scan":
         return True
-    body = e.params["jaxpr"].jaxpr
-    stacked = sum(_size(v) for v in body.outvars[e.params["num_carry"] :])
-    return _scalars(body) >= _TRANSFER * stacked
+    body, stacks = e.params["jaxpr"].jaxpr, e.params["num_carry"]
+    kept = zip(body.outvars[stacks:], e.outvars[stacks:], strict=True)
+    return _work(body) >= _TRANSFER * sum(_size(v) for v, whole in kept if whole in further)
 
 
 def _size(v: Any) -> int:
     return math.prod(n for n in v.aval.shape if isinstance(n, int))
 
 
-def _scalars(jaxpr: Any) -> int:
-    """Numbers that a jaxpr computes, in one turn of its loops."""
-    return sum(
-        sum(map(_scalars, inner)) if (inner := list(jex.jaxprs_in_params(e.params)))
-        else sum(map(_size, e.outvars))
-        for e in jaxpr.eqns
-    )  # fmt: skip
+def _work(jaxpr: Any) -> int:
+    """Operations of a jaxpr, one turn of its loops."""
+    total = 0
+    for e in jaxpr.eqns:
+        inner = list(jex.jaxprs_in_params(e.params))
+        each = 1
+        if e.primitive.name == "dot_general":
+            ((axes, _), _), x = e.params["dimension_numbers"], e.invars[0].aval
+            each = math.prod(x.shape[k] for k in axes if isinstance(x.shape[k], int))
+        total += sum(map(_work, inner)) if inner else each * sum(map(_size, e.outvars))
+    return total
