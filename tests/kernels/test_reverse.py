@@ -125,7 +125,7 @@ def test_other_transforms():
 
 
 def test_the_forward_pass_runs_once():
-    """The gradient calls two kernels; the first has one result more, the way back no loop forwards."""
+    """The gradient calls two kernels; the first has a result more, the way back no loop."""
     assert calls(jax.value_and_grad(loss(SWING)), W, X, US) == [5, 1]
     assert calls(loss(SWING), W, X, US) == [4]
     halves = SWING.function.halves((0,), None)
