@@ -36,7 +36,7 @@ class Halves:
 def cut(closed: Any, arguments: int, results: int) -> Halves | None:
     """Halves of (arguments, cotangents of results) -> (results, cotangents of arguments).
 
-    None: no loop hands on anything that is worth to be kept.
+    None: no loop hands on anything worth keeping.
     """
     jaxpr = closed.jaxpr
     given, cotangents = jaxpr.invars[:arguments], jaxpr.invars[arguments:]
