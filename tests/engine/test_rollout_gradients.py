@@ -11,6 +11,7 @@ from differences import column_errors, jacobians
 from graftsim import dynamics
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler, Simulator
 from graftsim.engine.simulator import scan_steps
+from graftsim.errors import ModelError
 from graftsim.model import Builder
 from graftsim.model.state import State
 from graftsim.spatial import safe
@@ -156,3 +157,36 @@ def test_unnormalised_quaternion_moves_as_the_normalised_one():
     value_longer, gradient_longer = step(q * scale)
     assert np.allclose(value, value_longer, rtol=1e-12, atol=1e-12)
     assert np.allclose(gradient, gradient_longer * scale, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["kernel", "xla"])
+def test_whichever_states_are_kept(backend):
+    """Values, gradients and central differences agree, also side by side and in one block."""
+    simulator = Simulator(zoo.chain(2, damping=0.1), 0.01)
+    controls = jnp.zeros((12, 0))
+
+    def loss(q, mass, every):
+        heavy = eqx.tree_at(lambda s: s.model.link.mass, simulator, mass)
+        state = State(q=q, qd=jnp.ones(2), act=jnp.zeros(0))
+        run = heavy.rollout(state, controls, backend=backend, keep_every=every, record=["joint.qd"])
+        return jnp.sum(run.q[-1] ** 2) + jnp.sum(run.recorded["joint.qd"] ** 2)
+
+    q, mass = jnp.array([0.4, -0.7]), simulator.model.link.mass
+    value, slope = jax.value_and_grad(loss, (0, 1))(q, mass, None)
+    for every in (1, 3, 12):
+        again = jax.value_and_grad(loss, (0, 1))(q, mass, every)
+        for a, b in zip(jax.tree.leaves(again), jax.tree.leaves((value, slope)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    h, e = 1e-6, jnp.array([1.0, 0.0])
+    difference = (loss(q + h * e, mass, 3) - loss(q - h * e, mass, 3)) / (2 * h)
+    np.testing.assert_allclose(slope[0][0], difference, rtol=1e-7)
+    many = jax.vmap(jax.grad(lambda q: loss(q, mass, 4)))(jnp.stack([q, -q, 2 * q]))
+    np.testing.assert_allclose(many[0], slope[0], rtol=1e-12)
+
+
+def test_blocks_are_whole():
+    """What does not divide the steps is refused, with both numbers."""
+    simulator = Simulator(zoo.chain(1), 0.01)
+    for every in (0, -2, 5):
+        with pytest.raises(ModelError, match=f"12 steps, got {every}"):
+            simulator.rollout(simulator.initial_state(), steps=12, keep_every=every)

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 from graftsim.kernels import CompiledFunction, compile, length
 
 Recorded = dict[str, Array]
-# Stack of (state after each step, what was recorded), given simulator, state and controls.
+# Stack of (state after each step, what was recorded), given simulator, state, controls and more.
 Stepper = Callable[..., tuple[Any, Recorded]]
 
 _KERNELS: OrderedDict[Any, CompiledFunction] = OrderedDict()
@@ -36,10 +36,13 @@ def steps_on_kernels(
     simulator: Any,
     state: Any,
     controls: Float[Array, "t nu"],
-    record: tuple[str, ...],
+    how: tuple[Any, ...],
+    *,
+    any_length: bool,
 ) -> tuple[Any, Recorded]:
-    """`stepper(simulator, state, controls, record)` on a kernel, compiled on first use.
+    """`stepper(simulator, state, controls, *how)` on a kernel, compiled on first use.
 
+    any_length: one kernel serves all numbers of steps, else each has its own.
     Raises KernelError for something that kernels do not know.
     """
     leaves, tree = jax.tree.flatten(simulator)
@@ -47,10 +50,10 @@ def steps_on_kernels(
     own = len(leaves) - len(jax.tree.leaves(simulator.grafts))
     known, own_key = _patterns(leaves[:own])
     known = [*known, *(None for _ in leaves[own:])]
-    # One kernel for all lengths but one step, which needs no loop.
-    lone = controls.shape[0] < 2
+    # One step needs no loop.
+    lone = controls.shape[0] < 2 or not any_length
     key = (
-        stepper, tree, record, own_key,
+        stepper, tree, how, own_key,
         _shapes((*leaves[own:], *jax.tree.leaves(state))), controls.shape[1:], controls.dtype,
         controls.shape[0] if lone else None,
     )  # fmt: skip
@@ -58,7 +61,7 @@ def steps_on_kernels(
     if kernel is None:
 
         def run(leaves: list[Array], state: Any, controls: Array) -> tuple[Any, Recorded]:
-            return stepper(jax.tree.unflatten(tree, leaves), state, controls, record)
+            return stepper(jax.tree.unflatten(tree, leaves), state, controls, *how)
 
         steps = controls.shape[0] if lone else length()
         example = jax.ShapeDtypeStruct((steps, *controls.shape[1:]), controls.dtype)

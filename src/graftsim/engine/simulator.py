@@ -27,6 +27,7 @@ from graftsim.dynamics.actuation import (
 from graftsim.dynamics.actuation.prescribed_motion import arrived, prescribed
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.engine.backend import steps_on_kernels
+from graftsim.engine.checkpoints import scan_keeping
 from graftsim.engine.closing import assemble, closed
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
 from graftsim.engine.prescribed_motion import check_commands
@@ -198,15 +199,19 @@ class Simulator(eqx.Module):
         steps: int | None = None,
         record: Sequence[str] = (),
         backend: Backend = "auto",
+        keep_every: int | None = None,
     ) -> Trajectory:
         """Step through `controls`, or `steps` times with zero commands; compiled on first use.
 
         `record` names variables to keep, with rows in brackets if wanted: `joint.tau[knee]`.
         `backend`: "kernel" (this package's compiler, on the CPU; `jax.vmap` fills its lanes),
         "xla", or "auto": kernels on the CPU, XLA elsewhere and for what kernels do not know.
+        `keep_every`: reverse mode keeps the state of every so many steps and computes those between
+        again; by default each of them on kernels, and all that is computed on XLA.
         Raises KernelError: "kernel" was asked for and cannot be; ModelError: neither or both of
-        controls and steps, wrong shape, a path that jumps or leaves its joint's limits (numbers
-        that are traced are not checked); VariableError: a name that does not exist.
+        controls and steps, wrong shape, a number of steps that `keep_every` does not divide, a path
+        that jumps or leaves its joint's limits (traced numbers are not checked); VariableError: a
+        name that does not exist.
         """
         if (controls is None) == (steps is None):
             raise ModelError("rollout needs either controls [steps, nu] or a number of steps.")
@@ -220,8 +225,11 @@ class Simulator(eqx.Module):
                 f"controls must have shape [steps, {self.model.nu}] "
                 f"({', '.join(self.model.actuator.names) or 'no actuators'}), got {controls.shape}."
             )
+        n = controls.shape[0]
+        if keep_every is not None and (keep_every < 1 or n % keep_every):
+            raise ModelError(f"keep_every must divide the {n} steps, got {keep_every}.")
         check_commands(self, state, controls)
-        return _choose(backend)(self, state, controls, tuple(record))
+        return _choose(backend)(self, state, controls, tuple(record), keep_every)
 
     def _scope(
         self, state: State, augmentations: Mapping[str, Augmentation] | None = None, *,
@@ -344,7 +352,8 @@ def scan_steps(
 
     With `checkpoint` reverse mode keeps the states alone and computes each step again.
     """
-    after = _stack_steps(simulator, state, controls, record, augmentations, checkpoint)
+    kept = 1 if checkpoint else None
+    after = _stack_steps(simulator, state, controls, record, kept, augmentations)
     return _trajectory(simulator, state, controls, *after)
 
 
@@ -352,9 +361,9 @@ def _stack_steps(
     simulator: Simulator,
     state: State,
     controls: Float[Array, "t nu"],
-    record: tuple[str, ...] = (),
+    record: tuple[str, ...],
+    keep_every: int | None,
     augmentations: Mapping[str, Augmentation] | None = None,
-    checkpoint: bool = False,
 ) -> tuple[State, dict[str, Array]]:
     """States after each step, and what was recorded in it."""
     m = prepare(fuse(simulator.model))
@@ -368,8 +377,7 @@ def _stack_steps(
         kept = {text: read(scope) for text, read in chosen}
         return new, (new, kept)
 
-    _, stacked = jax.lax.scan(jax.checkpoint(body) if checkpoint else body, state, controls)
-    return stacked
+    return scan_keeping(body, state, controls, keep_every)[1]
 
 
 def _trajectory(
@@ -382,16 +390,14 @@ def _trajectory(
     return Trajectory(states=states, time=time, recorded=recorded)
 
 
-def _kernel_steps(
-    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
-) -> tuple[State, dict[str, Array]]:
-    return _stack_steps(simulator, state, controls, record, checkpoint=True)
-
-
 def _rollout_kernel(
-    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
-) -> Trajectory:
-    stacked = steps_on_kernels(_kernel_steps, simulator, state, controls, record)
+    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...],
+    keep_every: int | None,
+) -> Trajectory:  # fmt: skip
+    how = (record, keep_every or 1)
+    stacked = steps_on_kernels(
+        _stack_steps, simulator, state, controls, how, any_length=how[1] == 1
+    )
     return _assemble(simulator, state, controls, *stacked)
 
 
@@ -406,23 +412,23 @@ def _choose(backend: Backend) -> Callable[..., Trajectory]:
     if backend != "auto":
         raise ModelError(f"backend '{backend}'. {suggest(backend, ('auto', 'kernel', 'xla'))}")
 
-    def attempt(
-        simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
-    ) -> Trajectory:
+    def attempt(*arguments: Any) -> Trajectory:
         try:
-            return _rollout_kernel(simulator, state, controls, record)
+            return _rollout_kernel(*arguments)
         except KernelError as error:
             warnings.warn(f"The roll-out runs on XLA: {error}", GraftsimWarning, stacklevel=3)
-            return _rollout(simulator, state, controls, record)
+            return _rollout(*arguments)
 
     return attempt
 
 
-@partial(jax.jit, static_argnums=3)
+@partial(jax.jit, static_argnums=(3, 4))
 def _rollout(
-    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...]
-) -> Trajectory:
-    return scan_steps(simulator, state, controls, record)
+    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...],
+    keep_every: int | None,
+) -> Trajectory:  # fmt: skip
+    after = _stack_steps(simulator, state, controls, record, keep_every)
+    return _trajectory(simulator, state, controls, *after)
 
 
 def ready(simulator: Simulator, state: State, u: Any) -> State:

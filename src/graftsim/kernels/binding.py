@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
@@ -173,7 +173,7 @@ def _jvp(
     params |= {
         "function": function.tangent(where),
         "batched": (*batched, *(batched[k] for k in where)),
-        "source": (function, where),
+        "source": (function, where, None),
     }
     moved = kernel_p.bind(*primals, *(tangents[k] for k in where), **params)
     for k, y in zip(real, moved, strict=True):
@@ -185,8 +185,8 @@ def _transpose(
     cotangents: Sequence[Any], *args: Any, function: Function, batched: tuple[bool, ...],
     size: int | None, threads: int, source: Any, steps: int | None,
 ) -> list[Any]:  # fmt: skip
-    primal, where = source
-    n = len(primal.in_avals)
+    primal, where, halves = source
+    own, n = len(primal.in_avals), len(args) - len(where)
     assert not any(ad.is_undefined_primal(a) for a in args[:n])
     lead = () if size is None else (size,)
     cts = [
@@ -195,24 +195,69 @@ def _transpose(
     ]
     # Tangents that are not asked for are not computed.
     asked = tuple(k for k, a in zip(where, args[n:], strict=True) if ad.is_undefined_primal(a))
+    if halves is None or asked != where:
+        pull, n = primal.cotangent(asked, steps), own
+    else:
+        pull = halves.pull
     results = kernel_p.bind(
-        *args[:n], *cts, function=primal.cotangent(asked, steps),
+        *args[:n], *cts, function=pull,
         batched=(*batched[:n], *(size is not None for _ in cts)), size=size, threads=threads,
         source=None, steps=steps,
     )  # fmt: skip
     found = dict(zip(asked, results, strict=True))
-    out: list[Any] = [None] * n
-    for k, own in zip(where, batched[n:], strict=True):
+    out: list[Any] = [None] * (len(args) - len(where))
+    for k, lane in zip(where, batched[-len(where) :], strict=True):
         ct = found.get(k)
-        if ct is not None and size is not None and not own:
+        if ct is not None and size is not None and not lane:
             # A shared argument gathers from all simulations, in a fixed order.
             ct = jnp.sum(ct, axis=0)
         out.append(ct)
     return out
 
 
+def _linearize(
+    is_vjp: bool, moving: Sequence[bool], *primals: Any, function: Function, **params: Any
+) -> tuple[list[Any], list[bool], list[Any], Callable[..., list[Any]]]:
+    """Results, which of them move, what to keep, and tangents of the results by it.
+
+    Where reverse mode is to come, the forward pass is the one that keeps what it needs.
+    """
+    where = tuple(k for k, a in enumerate(function.in_avals) if moving[k] and _real(a))
+    count = len(function.out_avals)
+    real = [_real(a) and bool(where) for a in function.out_avals]
+    halves = function.halves(where, params["steps"]) if is_vjp and any(real) else None
+    outs = kernel_p.bind(*primals, function=halves.keep if halves else function, **params)
+    kept = [outs[k] for k in halves.kept] if halves else []
+    batched, size = params["batched"], params["size"]
+    zeros = [ad.Zero(jax.typeof(y).to_tangent_aval()) for y in outs[:count]]
+
+    def tangents(residuals: Sequence[Any], *moved: Any) -> list[Any]:
+        if not any(real):
+            return list(zeros)
+        lanes = (*batched, *(size is not None for _ in kept), *(batched[k] for k in where))
+        own = {
+            "function": function.tangent(where, halves),
+            "batched": lanes,
+            "source": (function, where, halves),
+        }
+        chosen = (ad.instantiate_zeros(moved[k]) for k in where)
+        each = iter(kernel_p.bind(*residuals, *chosen, **params | own))
+        return [next(each) if own else zero for own, zero in zip(real, zeros, strict=True)]
+
+    return outs[:count], real, [*primals, *kept], tangents
+
+
+def _real(aval: Any) -> bool:
+    return np.issubdtype(aval.dtype, np.floating)
+
+
 ad.primitive_jvps[kernel_p] = _jvp
 ad.primitive_transposes[kernel_p] = _transpose
+# Not among JAX's public names. Without it the way back runs the forward pass once more.
+with contextlib.suppress(ImportError, AttributeError):
+    from jax._src.interpreters import ad as _inner
+
+    _inner.primitive_linearizations[kernel_p] = _linearize
 
 
 def _batch(

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -15,7 +15,7 @@ from jax.extend import core as jex
 
 import graftsim.kernels.rules  # noqa: F401 (registers them)
 from graftsim.errors import KernelError
-from graftsim.kernels import kept
+from graftsim.kernels import kept, reverse
 from graftsim.kernels.codegen import count, machine
 from graftsim.kernels.codegen.emit import Module, emit
 from graftsim.kernels.codegen.handler import HEAD, handler_text
@@ -74,6 +74,18 @@ class Lowered:
     constants: tuple[np.ndarray, ...]
 
 
+class Reverse(NamedTuple):
+    """Reverse mode in two functions, between which what loops have computed is kept.
+
+    keep: (arguments) -> results, further numbers. pull: (arguments, kept, cotangents of real
+    results) -> cotangents. kept: which of the results of `keep` that are.
+    """
+
+    keep: Function
+    pull: Function
+    kept: tuple[int, ...]
+
+
 class Function:
     """A traced function of flat arguments.
 
@@ -98,7 +110,9 @@ class Function:
         self._traced: tuple[Any, Any] | None = None
         self.out_avals = list(self.closed.out_avals if out_avals is None else out_avals)
         self._codes: dict[tuple[tuple[bool, ...], bool], Code | None] = {}
-        self._derived: dict[tuple[str, tuple[int, ...]], Function] = {}
+        self._derived: dict[Any, Any] = {}
+        # How it is made for one length, where it is not by its trace.
+        self._for_length: Callable[[int], Function] | None = None
         self._lock = threading.RLock()
 
     @property
@@ -148,7 +162,9 @@ class Function:
         if self.steps is None or steps is None:
             return self
         with self._lock:
-            if steps not in self._fixed:
+            if steps not in self._fixed and self._for_length is not None:
+                self._fixed[steps] = self._for_length(steps)
+            elif steps not in self._fixed:
                 avals = [jax.ShapeDtypeStruct(self.shape(a, steps), a.dtype) for a in self.in_avals]
                 self._fixed[steps] = Function(self._f, avals, self.known)
             return self._fixed[steps]
@@ -172,9 +188,14 @@ class Function:
 
     # -- derivatives: by JAX, so that custom rules hold ---------------------------------------
 
-    def tangent(self, where: tuple[int, ...]) -> Function:
-        """Function of (arguments, tangents of arguments `where`): tangents of the results."""
-        return self._derive("jvp", where, lambda: self._tangent(where))
+    def tangent(self, where: tuple[int, ...], halves: Reverse | None = None) -> Function:
+        """Function of (arguments, tangents of arguments `where`): tangents of the results.
+
+        With halves, what is kept is among the arguments; its transpose is their pull-back.
+        """
+        if halves is None:
+            return self._derive("jvp", where, lambda: self._tangent(where))
+        return self._derive("jvp beside halves", where, lambda: self._beside(where, halves))
 
     def cotangent(self, where: tuple[int, ...], steps: int | None) -> Function:
         """Function of (arguments, cotangents of the results): those of arguments `where`.
@@ -186,7 +207,17 @@ class Function:
         except Undecided:
             return self.fixed(steps).cotangent(where, None)
 
-    def _derive(self, kind: str, where: tuple[int, ...], make: Callable[[], Function]) -> Function:
+    def halves(self, where: tuple[int, ...], steps: int | None) -> Reverse | None:
+        """Reverse mode by arguments `where` in two functions; None if nothing is worth keeping.
+
+        For all lengths if it can be, else for this one.
+        """
+        try:
+            return self._derive("halves", where, lambda: self._halves(where))
+        except Undecided:
+            return self.fixed(steps).halves(where, None)
+
+    def _derive(self, kind: str, where: tuple[int, ...], make: Callable[[], Any]) -> Any:
         with self._lock:
             key = (kind, where)
             if key not in self._derived:
@@ -215,6 +246,17 @@ class Function:
         # Reverse mode passes through here too, and never needs the trace.
         return Function(f, avals, [*self.known, *(None for _ in where)], real)
 
+    def _beside(self, where: tuple[int, ...], halves: Reverse) -> Function:
+        plain, n, kept = self.tangent(where), len(self.in_avals), len(halves.kept)
+
+        def f(*args: Any) -> list[Any]:
+            return plain(*args[:n], *args[n + kept :])
+
+        avals = [*plain.in_avals]
+        avals[n:n] = [halves.keep.out_avals[k] for k in halves.kept]
+        known = [*self.known, *(None for _ in avals[n:])]
+        return Function(f, avals, known, plain.out_avals)
+
     def _cotangent(self, where: tuple[int, ...]) -> Function:
         n = len(self.in_avals)
 
@@ -226,6 +268,39 @@ class Function:
 
         real = [a for a in self.out_avals if _real(a)]
         return Function(f, [*self.in_avals, *real], [*self.known, *(None for _ in real)])
+
+    def _halves(self, where: tuple[int, ...]) -> Reverse | None:
+        n = len(self.in_avals)
+
+        def whole(*args: Any) -> list[Any]:
+            def f(*chosen: Any) -> tuple[list[Any], list[Any]]:
+                full = list(args[:n])
+                for k, x in zip(where, chosen, strict=True):
+                    full[k] = x
+                outs = self(*full)
+                return [y for y, a in zip(outs, self.out_avals, strict=True) if _real(a)], outs
+
+            _, pull, outs = jax.vjp(f, *(args[k] for k in where), has_aux=True)
+            return [*outs, *pull(list(args[n:]))]
+
+        real = [a for a in self.out_avals if _real(a)]
+        closed = Function(whole, [*self.in_avals, *real], ()).closed
+        parts = reverse.cut(closed, n, len(self.out_avals))
+        if parts is None:
+            return None
+
+        def half(k: int, closed: Any, known: Sequence[Any]) -> Function:
+            new = Function(jex.jaxpr_as_fun(closed), closed.in_avals, known, closed.out_avals)
+            new._traced = closed, None
+            new._for_length = lambda steps: self.fixed(steps).halves(where, None)[k]  # type: ignore[index]
+            return new
+
+        further = [None] * (len(parts.kept) + len(real))
+        return Reverse(
+            half(0, parts.keep, self.known),
+            half(1, parts.pull, [*self.known, *further]),
+            parts.kept,
+        )
 
     # -- code ---------------------------------------------------------------------------------
 
