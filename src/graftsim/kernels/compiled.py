@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from graftsim.kernels.codegen.emit import Module, emit
 from graftsim.kernels.codegen.handler import HEAD, handler_text
 from graftsim.kernels.codegen.layout import Layout, lay_out
 from graftsim.kernels.codegen.liveness import Live, find_live
+from graftsim.kernels.codegen.rows import pack_rows
 from graftsim.kernels.codegen.schedule import shorten
 from graftsim.kernels.codegen.writer import Entry
 from graftsim.kernels.ir.arrays import SMALL, LazyArray, Value
@@ -282,6 +284,8 @@ class Function:
     def lower(self, batched: tuple[bool, ...], many: bool) -> Lowered:
         """All that machine code is made of."""
         p, extra = self.program(batched, many)
+        if not many and os.environ.get("ROWS"):
+            pack_rows(p)
         live = find_live(p)
         shorten(p, live)
         layout = lay_out(p, live, lanes_of(p, live))

@@ -7,6 +7,7 @@ scalars and spread on the fly. The scratch memory of a thread holds the slots, t
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 
@@ -86,7 +87,10 @@ class _Uses(Visitor):
         p, op = self.p, self.p.ops[n]
         if op == "lane":
             # Read from memory, where spreading costs nothing.
-            self.crossing.add(p.args[n][0])
+            if not os.environ.get("ROWS_EXTRACT"):
+                self.crossing.add(p.args[n][0])
+            else:
+                self.use(p.args[n][0], region)
             return
         if op == "load":
             self.touch(p.args[n][1])

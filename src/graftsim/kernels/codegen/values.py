@@ -61,6 +61,10 @@ class Values:
     def lane(self, n: int, k: int) -> str:
         """One scalar of a wide node, from its slot."""
         type = self.p.types[n]
+        if n not in self.layout.slots:
+            out, t = self.w.name(), self.w.vector(type, False)
+            self.w.line(f"{out} = extractelement {t} {self.operand(n, False)}, i64 {k}")
+            return out
         ptr, out = self._slot(n, k * BYTES[type]), self.w.name()
         self.w.line(f"{out} = load {MEMORY[type]}, ptr {ptr}, align {BYTES[type]}")
         return self.w.from_memory(out, type, True)

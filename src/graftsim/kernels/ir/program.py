@@ -33,6 +33,8 @@ class Program(Algebra):
         super().__init__()
         # Scalars in a wide node; 1 in a program of many simulations, which has none.
         self.wide = wide
+        # Arrays of scalars with a few rows, in a program of one simulation.
+        self.rows: list[np.ndarray] = []
         self.regions: list[Region] = []
         self.uniform: list[bool] = []
         self.buffers: list[Buffer] = []
