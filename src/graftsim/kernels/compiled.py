@@ -22,7 +22,6 @@ from graftsim.kernels.codegen.emit import Module, emit
 from graftsim.kernels.codegen.handler import HEAD, handler_text
 from graftsim.kernels.codegen.layout import Layout, lay_out
 from graftsim.kernels.codegen.liveness import Live, find_live
-from graftsim.kernels.codegen.rows import pack_rows
 from graftsim.kernels.codegen.schedule import shorten
 from graftsim.kernels.codegen.writer import Entry
 from graftsim.kernels.ir.arrays import SMALL, LazyArray, Value
@@ -31,6 +30,7 @@ from graftsim.kernels.ir.sizes import LEAST, Size, Undecided, value, within
 from graftsim.kernels.ir.statements import Buffer, Region
 from graftsim.kernels.ir.trace import Interpreter, check, size_of, trace, type_of
 from graftsim.kernels.ir.types import BITS, DTYPES
+from graftsim.kernels.rows import pack_rows
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ class Function:
     def lower(self, batched: tuple[bool, ...], many: bool) -> Lowered:
         """All that machine code is made of."""
         p, extra = self.program(batched, many)
-        if not many and os.environ.get("ROWS"):
+        if not many and not os.environ.get("NOROWS"):
             pack_rows(p)
         live = find_live(p)
         shorten(p, live)
@@ -332,7 +332,7 @@ def _bare(layout: Layout, sizes: Sequence[Entry]) -> tuple[Layout, tuple[Entry, 
     """What a call needs of them: buffers without the program that they are part of."""
     bare = {b: replace(b, region=Region(None, False), stores=[]) for b in layout.work}
     own = tuple(bare[e] if isinstance(e, Buffer) else e for e in sizes)
-    return replace(layout, slots={}, work=tuple(bare.values()), reciprocals=frozenset()), own
+    return replace(layout, slots={}, work=tuple(bare.values()), reciprocals=frozenset(), widths={}), own
 
 
 def _register(code: Code) -> None:

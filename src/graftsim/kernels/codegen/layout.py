@@ -7,7 +7,6 @@ scalars and spread on the fly. The scratch memory of a thread holds the slots, t
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 
@@ -34,6 +33,12 @@ class Layout:
     work: tuple[Buffer, ...]
     # Divisors of several quotients in a region, which share one reciprocal.
     reciprocals: frozenset[tuple[int, Region]]
+    # Lanes of nodes that have another number of them.
+    widths: dict[int, int]
+
+    def width(self, n: int) -> int:
+        """Lanes of a node that is not uniform."""
+        return self.widths.get(n, self.lanes)
 
     def places(self, n: int | None = None) -> tuple[dict[Buffer, int], int]:
         """Where the working buffers begin, and the bytes of scratch memory, in a call with n."""
@@ -51,11 +56,11 @@ def lay_out(p: Program, live: Live, lanes: int) -> Layout:
     end = 0
     slots = {}
     for n in sorted(uses.crossing):
-        width = BYTES[p.types[n]] * (1 if p.uniform[n] else lanes)
+        width = BYTES[p.types[n]] * (1 if p.uniform[n] else p.widths.get(n, lanes))
         slots[n] = _aligned(end, width)
         end = slots[n] + width
     shared = frozenset(key for key, quotients in uses.divisors.items() if quotients > 1)
-    return Layout(lanes, slots, end, tuple(uses.work.values()), shared)
+    return Layout(lanes, slots, end, tuple(uses.work.values()), shared, p.widths)
 
 
 def _aligned(at: int, width: int) -> int:
@@ -86,12 +91,10 @@ class _Uses(Visitor):
     def node(self, n: int, region: Region) -> None:
         p, op = self.p, self.p.ops[n]
         if op == "lane":
-            # Read from memory, where spreading costs nothing.
-            if not os.environ.get("ROWS_EXTRACT"):
+            # Of a full vector it is read from memory; of a narrow one a shuffle is as good.
+            if p.args[n][0] not in p.widths:
                 self.crossing.add(p.args[n][0])
-            else:
-                self.use(p.args[n][0], region)
-            return
+                return
         if op == "load":
             self.touch(p.args[n][1])
         elif op == "div" and p.types[n][0] == "f":

@@ -16,8 +16,8 @@ class Values:
     def __init__(self, p: Program, layout: Layout, w: Writer) -> None:
         self.p, self.layout, self.w = p, layout, w
         self._names: dict[int, str] = {}
-        # What is at hand in the present block: of a node or another key, a scalar or a vector.
-        self._here: dict[tuple[Any, bool], str] = {}
+        # What is at hand in the present block: of a node or another key, by number of lanes.
+        self._here: dict[tuple[Any, int], str] = {}
 
     def forget(self) -> None:
         """What was at hand is not any more."""
@@ -25,9 +25,10 @@ class Values:
 
     def once(self, key: Any, uniform: bool, make: Callable[[], str]) -> str:
         """What is at hand under a key; made if nothing is."""
-        found = self._here.get((key, uniform))
+        width = self.w.width(uniform)
+        found = self._here.get((key, width))
         if found is None:
-            found = self._here[key, uniform] = make()
+            found = self._here[key, width] = make()
         return found
 
     def operand(self, n: int, uniform: bool) -> str:
@@ -36,7 +37,7 @@ class Values:
         uniform = self.w.single(uniform)
         if p.ops[n] == "const":
             return self.w.literal(p.args[n][0], p.types[n], uniform)
-        key = (n, uniform)
+        key = (n, self.w.width(uniform))
         found = self._here.get(key)
         if found is not None:
             return found
@@ -51,7 +52,7 @@ class Values:
         """The value of a node is this, here."""
         type, uniform = self.p.types[n], self.p.uniform[n]
         self._names[n] = text
-        self._here[n, self.w.single(uniform)] = text
+        self._here[n, self.w.width(uniform)] = text
         if n in self.layout.slots:
             kept = self.w.to_memory(text, type, uniform)
             ptr, align = self._slot(n), self._align(n)
@@ -85,4 +86,4 @@ class Values:
         return ptr
 
     def _align(self, n: int) -> int:
-        return BYTES[self.p.types[n]] * (1 if self.p.uniform[n] else self.layout.lanes)
+        return BYTES[self.p.types[n]] * (1 if self.p.uniform[n] else self.layout.width(n))

@@ -125,8 +125,8 @@ class Interpreter:
         return [read(v) for v in jaxpr.outvars]
 
     def note_rows(self, x: Value) -> None:
-        """Equal rows of an array may share vectors: see `codegen.rows`."""
-        if self.p.wide > 1 and isinstance(x, np.ndarray) and x.ndim and 2 <= len(x) <= self.p.wide:
+        """Remember an array whose rows may share vectors (`kernels.rows`)."""
+        if not isinstance(x, LazyArray) and x.ndim and 1 < len(x) <= self.p.wide:
             self.p.rows.append(x)
 
     def sizes(self, x: Any) -> Any:
