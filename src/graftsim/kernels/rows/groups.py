@@ -210,28 +210,25 @@ class Groups:
     def _aligned(self, row: Row) -> list[Source]:
         """What a row reads; operands that commute are put beside their like."""
         lists = [self.reads(n) for n in row]
-        op = OPS[self.p.ops[row[0]]]
-        if op.commutative:
-            first = lists[0]
-            lists = [max(x, x[::-1], key=lambda y: self._alike(first, y)) for x in lists]
+        if OPS[self.p.ops[row[0]]].commutative:
+            first = self._kinds(lists[0])
+            lists = [x[::-1] if _crossed(first, self._kinds(x)) else x for x in lists]
         columns = zip(*lists, strict=True)
         return [Source(tuple(n for n, _ in column), column[0][1]) for column in columns]
 
-    def _alike(self, xs: list[tuple[int, Region]], ys: list[tuple[int, Region]]) -> tuple[int, int]:
-        pairs = [(x, y) for (x, _), (y, _) in zip(xs, ys, strict=True)]
-        ops = self.p.ops
-        return (
-            sum(self._class(x) == self._class(y) for x, y in pairs),
-            sum(ops[x] == ops[y] for x, y in pairs),
-        )
+    def _kinds(self, reads: list[tuple[int, Region]]) -> list[tuple[int, str]]:
+        return [(self._class(n), self.p.ops[n]) for n, _ in reads]
 
     def _class(self, n: int) -> int:
         """A number that corresponding nodes have in common, if the same was done to seeds."""
-        found, p, stack = self._classes, self.p, [n]
+        found = self._classes
+        if n in found:
+            return found[n]
+        p, stack = self.p, [n]
         while stack:
             n = stack[-1]
-            op = p.ops[n]
-            below = () if op in _ALONE or op in ("phi", "result") else p.operands(n)
+            op, seed = p.ops[n], self._seed.get(n)
+            below = () if seed or op in _ALONE or op in ("phi", "result") else p.operands(n)
             left = [a for a in below if a not in found]
             if left:
                 stack += left
@@ -240,5 +237,16 @@ class Groups:
             kinds = [found[a] for a in below]
             if OPS[op].commutative:
                 kinds.sort()
-            found[n] = hash((op, *kinds) if below else self._seed.get(n, n))
+            found[n] = hash((op, *kinds) if below else seed or n)
         return found[n]
+
+
+def _crossed(first: list[tuple[int, str]], other: list[tuple[int, str]]) -> bool:
+    """Are two operands more like the others if they change places? Classes count before words."""
+    if first == other:
+        return False
+    straight, crossed = (
+        [sum(x[k] == y[k] for x, y in zip(first, ys, strict=True)) for k in (0, 1)]
+        for ys in (other, other[::-1])
+    )
+    return crossed > straight
