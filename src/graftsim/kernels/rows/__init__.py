@@ -19,8 +19,9 @@ from graftsim.kernels.rows.worth import Worth
 # Rows are packed in a loop if that saves this share of its operations. Vectors wait for their slowest
 # lane: where they save less, steps that depend on each other take longer than before.
 _LEAST = 0.25
-# Rows of a length are looked at if they are this share of all that is computed.
-_SOME = 0.08
+# Rows of a length are looked at if they are this share of all that is computed, and packed if they
+# save this share in a loop beyond what others do.
+_SOME, _MORE = 0.05, 0.05
 
 
 def pack_rows(p: Program) -> None:
@@ -34,7 +35,10 @@ def pack_rows(p: Program) -> None:
     for length in sorted(seeds, key=lambda n: -n * len(seeds[n])):
         left = [row for row in seeds[length] if all(n not in found.of for n in row)]
         if length * len(left) > _SOME * len(live.nodes):
-            saved = _try(found, left, saved)
+            new = found.grow(left)
+            _settle(found)
+            saved = _keep(found, new, saved, _MORE)
+    _keep(found, list(found.groups), Counter(), _LEAST)
     if found.groups:
         pack(found)
         live = find_live(p)
@@ -52,26 +56,21 @@ def _seeds(p: Program, live: Live) -> dict[int, list[Row]]:
     return {length: list(rows)[::-1] for length, rows in out.items()}
 
 
-def _try(found: Groups, seeds: list[Row], before: Counter[Region]) -> Counter[Region]:
-    """Add the groups of rows of one length in loops where they save much; what all save."""
-    p = found.p
-    new = found.grow(seeds)
-    _settle(found)
+def _keep(
+    found: Groups, new: list[Group], before: Counter[Region], least: float
+) -> Counter[Region]:
+    """Drop new groups of loops in which they save too little; what all groups save."""
     worth, costs = Worth(found), found.costs()
     saved = worth.saved()
-    poor = [g for g in new if g in found.groups]
-    poor = [g for g in poor if _misses(saved, before, costs, p.regions[g.members[0]].repeats)]
-    for g in poor:
-        if g in found.groups:
+    poor = {loop for loop, cost in costs.items() if saved[loop] - before[loop] < least * cost}
+    dropped = False
+    for g in new:
+        if g in found.groups and found.p.regions[g.members[0]].repeats in poor:
             worth.drop(g)
-    worth.prune()
-    return worth.saved()
-
-
-def _misses(
-    saved: Counter[Region], before: Counter[Region], costs: Counter[Region], loop: Region
-) -> bool:
-    return saved[loop] - before[loop] < _LEAST * costs[loop]
+            dropped = True
+    if dropped:
+        worth.prune()
+    return worth.saved() if dropped else saved
 
 
 def _settle(found: Groups) -> None:
