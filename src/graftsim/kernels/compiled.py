@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -284,8 +283,7 @@ class Function:
     def lower(self, batched: tuple[bool, ...], many: bool) -> Lowered:
         """All that machine code is made of."""
         p, extra = self.program(batched, many)
-        if not many and not os.environ.get("NOROWS"):
-            pack_rows(p)
+        pack_rows(p)
         live = find_live(p)
         shorten(p, live)
         layout = lay_out(p, live, lanes_of(p, live))
@@ -332,7 +330,9 @@ def _bare(layout: Layout, sizes: Sequence[Entry]) -> tuple[Layout, tuple[Entry, 
     """What a call needs of them: buffers without the program that they are part of."""
     bare = {b: replace(b, region=Region(None, False), stores=[]) for b in layout.work}
     own = tuple(bare[e] if isinstance(e, Buffer) else e for e in sizes)
-    return replace(layout, slots={}, work=tuple(bare.values()), reciprocals=frozenset(), widths={}), own
+    return replace(
+        layout, slots={}, work=tuple(bare.values()), reciprocals=frozenset(), widths={}
+    ), own
 
 
 def _register(code: Code) -> None:

@@ -201,7 +201,7 @@ class _Emitter(Visitor):
         self.enter(after)
 
     def loop(self, s: Loop, region: Region) -> None:
-        w, p, values = self.w, self.p, self.values
+        w, values = self.w, self.values
         kept = [k for k, phi in enumerate(s.phis) if phi in self.live.nodes]
         carried = [s.phis[k] for k in kept]
         inits = [self.carried(s.inits[k], s.phis[k]) for k in kept]

@@ -90,11 +90,10 @@ class _Uses(Visitor):
 
     def node(self, n: int, region: Region) -> None:
         p, op = self.p, self.p.ops[n]
-        if op == "lane":
+        if op == "lane" and p.args[n][0] not in p.widths:
             # Of a full vector it is read from memory; of a narrow one a shuffle is as good.
-            if p.args[n][0] not in p.widths:
-                self.crossing.add(p.args[n][0])
-                return
+            self.crossing.add(p.args[n][0])
+            return
         if op == "load":
             self.touch(p.args[n][1])
         elif op == "div" and p.types[n][0] == "f":

@@ -31,14 +31,16 @@ def pack_rows(p: Program) -> None:
     live = find_live(p)
     found = Groups(p, live)
     seeds = _seeds(p, live)
-    saved: Counter[Region] = Counter()
+    worth, saved = Worth(found), Counter()
     for length in sorted(seeds, key=lambda n: -n * len(seeds[n])):
         left = [row for row in seeds[length] if all(n not in found.of for n in row)]
         if length * len(left) > _SOME * len(live.nodes):
             new = found.grow(left)
-            _settle(found)
-            saved = _keep(found, new, saved, _MORE)
-    _keep(found, list(found.groups), Counter(), _LEAST)
+            worth = _settle(found)
+            _keep(worth, new, saved, _MORE)
+            saved = worth.saved()
+    if found.groups:
+        _keep(worth, list(found.groups), Counter(), _LEAST)
     if found.groups:
         pack(found)
         live = find_live(p)
@@ -56,24 +58,20 @@ def _seeds(p: Program, live: Live) -> dict[int, list[Row]]:
     return {length: list(rows)[::-1] for length, rows in out.items()}
 
 
-def _keep(
-    found: Groups, new: list[Group], before: Counter[Region], least: float
-) -> Counter[Region]:
-    """Drop new groups of loops in which they save too little; what all groups save."""
-    worth, costs = Worth(found), found.costs()
-    saved = worth.saved()
-    poor = {loop for loop, cost in costs.items() if saved[loop] - before[loop] < least * cost}
-    dropped = False
-    for g in new:
-        if g in found.groups and found.p.regions[g.members[0]].repeats in poor:
-            worth.drop(g)
-            dropped = True
-    if dropped:
+def _keep(worth: Worth, new: list[Group], before: Counter[Region], least: float) -> None:
+    """Drop new groups of loops in which they save too little."""
+    found, saved = worth.found, worth.saved()
+    costs = found.costs
+    poor = {loop for loop in costs if saved[loop] - before[loop] < least * costs[loop]}
+    there = [g for g in new if g in found.groups]
+    bad = [g for g in there if found.p.regions[g.members[0]].repeats in poor]
+    for g in bad:
+        worth.drop(g)
+    if bad:
         worth.prune()
-    return worth.saved() if dropped else saved
 
 
-def _settle(found: Groups) -> None:
+def _settle(found: Groups) -> Worth:
     """Drop groups that do not pay, and those that would wait for themselves."""
     worth = Worth(found)
     worth.prune()
@@ -86,6 +84,7 @@ def _settle(found: Groups) -> None:
         )  # fmt: skip
     if len(found.groups) < count:
         worth.prune()
+    return worth
 
 
 def _give_up(worth: Worth, circle: list[object]) -> Group:

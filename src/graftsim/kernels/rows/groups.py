@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from graftsim.kernels.codegen.liveness import Live
@@ -98,6 +99,7 @@ class Groups:
         """Of an operation in a call, of one scalar or one vector."""
         return _COSTS.get(self.p.ops[n], 1.0) * self.weight(self.p.regions[n])
 
+    @cached_property
     def costs(self) -> Counter[Region]:
         """Of all that a loop runs, without groups."""
         out: Counter[Region] = Counter()

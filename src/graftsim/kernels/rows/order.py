@@ -31,8 +31,9 @@ def regions(region: Region) -> Iterator[Region]:
     """A region and all within it."""
     yield region
     for item in region.items:
-        for r in inner(item):
-            yield from regions(r)
+        if item.__class__ is not int:
+            for r in inner(item):
+                yield from regions(r)
 
 
 class Order:
