@@ -1,4 +1,4 @@
-"""Equal rows of one simulation in vectors: the same numbers as in scalars, and chosen where it pays."""
+"""Equal rows of one simulation in vectors: the same numbers as in scalars, where it pays."""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,6 @@ from test_random import SMOOTH, build, step
 
 from graftsim import kernels
 from graftsim.kernels import rows
-from graftsim.kernels.codegen.liveness import find_live
 from graftsim.kernels.rows import groups, worth
 
 

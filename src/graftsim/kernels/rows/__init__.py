@@ -6,18 +6,17 @@ same operations stand there four times with other numbers: here they become one 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 from graftsim.kernels.codegen.liveness import Live, find_live
 from graftsim.kernels.ir.program import Program
-from graftsim.kernels.ir.statements import Region
-from graftsim.kernels.rows.groups import Group, Groups, Row
+from graftsim.kernels.rows.groups import Group, Groups, Row, Sums
 from graftsim.kernels.rows.order import Order, regions
 from graftsim.kernels.rows.pack import pack
 from graftsim.kernels.rows.worth import Worth
 
-# Rows are packed in a loop if that saves this share of its operations. Vectors wait for their slowest
-# lane: where they save less, steps that depend on each other take longer than before.
+# Rows are packed in a loop if that saves this share of its operations. Vectors wait for their
+# slowest lane: where they save less, steps that depend on each other take longer than before.
 _LEAST = 0.25
 # Rows of a length are looked at if they are this share of all that is computed, and packed if they
 # save this share in a loop beyond what others do.
@@ -31,7 +30,7 @@ def pack_rows(p: Program) -> None:
     live = find_live(p)
     found = Groups(p, live)
     seeds = _seeds(p, live)
-    worth, saved = Worth(found), Counter()
+    worth, saved = Worth(found), Sums(float)
     for length in sorted(seeds, key=lambda n: -n * len(seeds[n])):
         left = [row for row in seeds[length] if all(n not in found.of for n in row)]
         if length * len(left) > _SOME * len(live.nodes):
@@ -40,7 +39,7 @@ def pack_rows(p: Program) -> None:
             _keep(worth, new, saved, _MORE)
             saved = worth.saved()
     if found.groups:
-        _keep(worth, list(found.groups), Counter(), _LEAST)
+        _keep(worth, list(found.groups), Sums(float), _LEAST)
     if found.groups:
         pack(found)
         live = find_live(p)
@@ -58,7 +57,7 @@ def _seeds(p: Program, live: Live) -> dict[int, list[Row]]:
     return {length: list(rows)[::-1] for length, rows in out.items()}
 
 
-def _keep(worth: Worth, new: list[Group], before: Counter[Region], least: float) -> None:
+def _keep(worth: Worth, new: list[Group], before: Sums, least: float) -> None:
     """Drop new groups of loops in which they save too little."""
     found, saved = worth.found, worth.saved()
     costs = found.costs

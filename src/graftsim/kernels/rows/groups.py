@@ -7,7 +7,7 @@ backwards: what corresponding operations read corresponds, as in superword-level
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +20,8 @@ from graftsim.kernels.ir.sizes import Size
 from graftsim.kernels.ir.statements import Branch, Library, Loop, Region
 
 Row = tuple[int, ...]
+# Of each loop, by its region.
+Sums = defaultdict[Region, float]
 # Operations that are never members of a group.
 _ALONE = frozenset(("const", "load", "pack", "lane", "total"))
 _COSTS = {"div": 4.0, "rem": 8.0, "sqrt": 4.0, "phi": 0.0, "result": 0.0, "const": 0.0}
@@ -100,9 +102,9 @@ class Groups:
         return _COSTS.get(self.p.ops[n], 1.0) * self.weight(self.p.regions[n])
 
     @cached_property
-    def costs(self) -> Counter[Region]:
+    def costs(self) -> Sums:
         """Of all that a loop runs, without groups."""
-        out: Counter[Region] = Counter()
+        out = Sums(float)
         for n in self.live.nodes:
             out[self.p.regions[n].repeats] += self.cost_of(n)
         return out
@@ -148,8 +150,9 @@ class Groups:
             return [(a, p.regions[n]) for a in p.operands(n)]
         if n not in self._place:
             s = p.args[n][0] if op == "result" else None
-            exported = isinstance(s, Loop) and n in s.exports
-            return [(s.exports[n], s.test or s.body)] if exported else []
+            if not isinstance(s, Loop) or n not in s.exports:
+                return []
+            return [(s.exports[n], s.test or s.body)]
         s, k = self._place[n]
         if isinstance(s, Loop):
             parent = s.body.parent

@@ -7,7 +7,7 @@ one member needs another by a detour there is no order, and a group has to be gi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from graftsim.kernels.codegen.liveness import Live
@@ -126,7 +126,7 @@ class Order:
     def sorted(
         self,
         unit: Callable[[Any], Unit] = lambda item: item,
-        members: Callable[[Unit], list[Any]] = lambda unit: [unit],
+        members: Callable[[Unit], Sequence[Any]] = lambda unit: (unit,),
         give_up: Callable[[list[Unit]], Unit] | None = None,
     ) -> list[Unit]:
         """Units, each behind what it needs, else as the items stand.
@@ -143,7 +143,7 @@ class Order:
 
     def _visit(
         self, start: Unit, done: dict[Unit, bool], out: list[Unit], unit: Callable[[Any], Unit],
-        members: Callable[[Unit], list[Any]], give_up: Callable[[list[Unit]], Unit] | None,
+        members: Callable[[Unit], Sequence[Any]], give_up: Callable[[list[Unit]], Unit] | None,
     ) -> None:  # fmt: skip
         """Append a unit behind what it needs; come back early if the unit itself is given up."""
         path: list[Unit] = []

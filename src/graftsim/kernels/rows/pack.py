@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from graftsim.kernels.ir.statements import Branch, Library, Loop
+from graftsim.kernels.ir.statements import Branch, Library
 from graftsim.kernels.rows.groups import Group, Groups, Source, width
 
 

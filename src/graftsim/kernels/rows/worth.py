@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 
-from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.statements import Branch, Loop, Region
-from graftsim.kernels.rows.groups import Group, Groups, Row, Source
+from graftsim.kernels.rows.groups import Group, Groups, Row, Source, Sums
 
 # Operations that it takes to get a scalar into a vector, out of one, and into all lanes of one.
 _IN, _OUT, _SPREAD = 1.0, 1.0, 0.5
@@ -60,9 +59,9 @@ class Worth:
 
     # -- costs -------------------------------------------------------------------------------
 
-    def saved(self) -> Counter[Region]:
+    def saved(self) -> Sums:
         """By all groups together, in each loop."""
-        out: Counter[Region] = Counter()
+        out = Sums(float)
         for g in self.found.groups:
             out[self.p.regions[g.members[0]].repeats] += self._lanes_saved(g)
             for face in g.faces:
@@ -120,7 +119,7 @@ class Worth:
     # -- dropping ----------------------------------------------------------------------------
 
     def drop(self, g: Group) -> set[Group]:
-        """Compute the members of a group as scalars; the groups for which that changes something."""
+        """Compute the members of a group as scalars; the groups for which that matters."""
         found = self.found
         near = {whole[0] for s in g.sources if (whole := found.whole(s.row)) is not None}
         readers = [r for r, times in self._readers[g].items() if times]
