@@ -10,6 +10,7 @@ from test_random import SMOOTH, build, step
 
 from graftsim import kernels
 from graftsim.kernels import rows
+from graftsim.kernels.codegen.liveness import find_live
 from graftsim.kernels.rows import groups, worth
 
 
@@ -148,6 +149,21 @@ def test_a_row_that_needs_the_one_before_it_is_no_row():
     near(kernels.compile(f, x)(x), jax.jit(f)(x), 1e-13)
     p, live = lowered(f, x)
     assert sum(p.ops[n] == "fma" for n in live.nodes) >= 4 * 2
+
+
+def test_what_groups_save_is_kept_up_to_date():
+    """Dropping one group after the other leaves the same counts as counting anew."""
+    kernel = kernels.compile(legs, LEGS)
+    p, _ = kernel.function.program((False,), many=False)
+    found = groups.Groups(p, find_live(p))
+    found.grow([t for x in p.rows if len(x) == 4 for t in map(tuple, x.reshape(4, -1).T.tolist())])
+    kept = worth.Worth(found)
+    assert len(found.groups) > 20
+    for g in list(found.groups)[::2]:
+        kept.drop(g)
+        anew = worth.Worth(found).saved()
+        for loop, saved in kept.saved().items():
+            assert saved == pytest.approx(anew[loop])
 
 
 @pytest.mark.usefixtures("eager")
