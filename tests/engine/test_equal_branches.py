@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import zoo
 from hypothesis import given, settings, strategies as st
 
+import zoo
 from graftsim import Simulator
 from graftsim.engine.simulator import scan_steps
 from graftsim.kernels import rows
