@@ -15,7 +15,7 @@ from graftsim.dynamics.mechanism import (
 )
 from graftsim.dynamics.motion import JointMotion, per_link, velocity_bias
 from graftsim.model.tree import Tree
-from graftsim.solvers.small import backward, forward
+from graftsim.solvers.small import backward, forward, solve
 from graftsim.spatial.vectors import apply, cross_force, mirror
 from graftsim.taps import OFF, Tapper
 
@@ -249,6 +249,7 @@ class _Group:
         armature: Float[Array, " nv"],
     ) -> None:
         self.n, self.places, links = group
+        self.root = links[0] in tree.levels[0]
         self.I_A, self.p_A = rows(I_A, self.places), rows(p_A, self.places)
         if self.n == 0:
             return
@@ -264,6 +265,7 @@ class _Group:
         self.upper, _, y = forward(D, jnp.concatenate([U, u[..., None]], -1))
         solved = backward(self.upper, y)
         self.D, self.U, self.Dinv_U, self.Dinv_u = D, U, solved[..., :6], solved[..., 6]
+        self.u = u
 
     def inertia_through(self) -> Float[Array, "k 6 6"]:
         """I_a = I_A - U D^-1 U^T: what the parent feels through the joint."""
@@ -283,5 +285,10 @@ class _Group:
         a = rows(a_level, self.places)
         if self.n == 0:
             return jnp.zeros((len(self.places), 0), a.dtype), a
-        qdd = self.Dinv_u - jnp.einsum("kni,ki->kn", self.Dinv_U, a)
+        if self.root and self.n > 1:
+            # No parent needs D^-1 U, so one right-hand side is solved for instead of seven.
+            u = self.u - jnp.einsum("kni,ki->kn", self.U, a)
+            qdd = solve(self.D, u[..., None])[..., 0]
+        else:
+            qdd = self.Dinv_u - jnp.einsum("kni,ki->kn", self.Dinv_U, a)
         return qdd, a + jnp.einsum("kni,kn->ki", self.S, qdd)

@@ -30,6 +30,7 @@ from graftsim.kernels.ir.sizes import LEAST, Size, Undecided, value, within
 from graftsim.kernels.ir.statements import Buffer, Region
 from graftsim.kernels.ir.trace import Interpreter, check, size_of, trace, type_of
 from graftsim.kernels.ir.types import BITS, DTYPES
+from graftsim.kernels.rows import pack_rows
 from graftsim.kernels.uncollected import uncollected
 
 
@@ -360,6 +361,7 @@ class Function:
     def lower(self, batched: tuple[bool, ...], many: bool, target: Target | None = None) -> Lowered:
         """All that machine code is made of, for this processor or another."""
         p, extra = self.program(batched, many, target)
+        pack_rows(p)
         live = find_live(p)
         shorten(p, live)
         layout = lay_out(p, live, lanes_of(p, live, target))
@@ -411,7 +413,7 @@ def _bare(layout: Layout, sizes: Sequence[Entry]) -> tuple[Layout, tuple[Entry, 
     bare = {b: replace(b, region=Region(None, False), stores=[]) for b in layout.work}
     own = tuple(bare[e] if isinstance(e, Buffer) else e for e in sizes)
     return replace(
-        layout, slots={}, drops={}, work=tuple(bare.values()), reciprocals=frozenset()
+        layout, slots={}, drops={}, work=tuple(bare.values()), reciprocals=frozenset(), widths={}
     ), own
 
 

@@ -46,6 +46,10 @@ def _summary(lowered: Lowered, many: bool) -> str:
         f"operations: {once} once, {work} in every tile, turns of its loops counted",
         "written: " + (", ".join(f"{n} {op}" for op, n in kinds.most_common()) or "none"),
     ]
+    sizes = Counter(p.widths.get(n, lanes) for n in live.nodes if not p.uniform[n])
+    if sizes and not many:
+        text = ", ".join(f"{n} vectors of {size}" for size, n in sorted(sizes.items()))
+        lines.append(f"rows in lanes: {text}")
     return "".join(f"# {line}\n" for line in lines)
 
 

@@ -64,6 +64,22 @@ class _Emitter(Visitor):
         """LLVM type of a node."""
         return self.w.vector(self.p.types[n], self.p.uniform[n])
 
+    def widen(self, n: int) -> None:
+        """Vectors are from here on as wide as a node."""
+        if self.p.ops[n] in ("lane", "total"):
+            n = self.p.args[n][0]
+        self.w.lanes = self.layout.width(n)
+
+    def define(self, n: int, text: str) -> None:
+        """The value of a node is this, here."""
+        self.widen(n)
+        self.values.define(n, text)
+
+    def carried(self, n: int, where: int) -> str:
+        """A value as that of another node, such as a phi, to which it goes."""
+        self.widen(where)
+        return self.values.operand(n, self.p.uniform[where])
+
     def enter(self, label: str) -> None:
         """Begin a block in which nothing is at hand."""
         self.w.start(label)
@@ -74,6 +90,7 @@ class _Emitter(Visitor):
     def node(self, n: int, region: Region) -> None:
         p = self.p
         op, args, type, uniform = p.ops[n], p.args[n], p.types[n], p.uniform[n]
+        self.widen(n)
         if op == "load":
             text = self.memory.load(args[1], args[0])
         elif op == "lane":
@@ -153,6 +170,7 @@ class _Emitter(Visitor):
         if not kept:
             return
         uniform = all(p.uniform[s.results[k]] for k in kept)
+        self.widen(s.results[kept[0]])
         b = w.vector("i1", uniform)
         masks = [self.values.operand(s.where[k], uniform) for k in kept]
         xs = [self.values.operand(s.xs[k], uniform) for k in kept]
@@ -197,10 +215,10 @@ class _Emitter(Visitor):
         self.enter(after)
 
     def loop(self, s: Loop, region: Region) -> None:
-        w, p, values = self.w, self.p, self.values
+        w, values = self.w, self.values
         kept = [k for k, phi in enumerate(s.phis) if phi in self.live.nodes]
         carried = [s.phis[k] for k in kept]
-        inits = [values.operand(s.inits[k], p.uniform[s.phis[k]]) for k in kept]
+        inits = [self.carried(s.inits[k], s.phis[k]) for k in kept]
         count = self._count(s)
         before, head, after = w.block, w.label(), w.label()
         w.line(f"br label %{head}")
@@ -211,18 +229,17 @@ class _Emitter(Visitor):
         if counter:
             values.define(s.counter, counter)
         for phi, name in zip(carried, names, strict=True):
-            values.define(phi, name)
+            self.define(phi, name)
         self.walk(s.body)
         if s.test is not None:
             self._leave_unless(s, after)
             self.walk(s.test)
-        nexts = [values.operand(s.nexts[k], p.uniform[s.phis[k]]) for k in kept]
-        exports = {
-            r: values.operand(n, p.uniform[n]) for r, n in s.exports.items() if r in self.live.nodes
-        }
+        nexts = [self.carried(s.nexts[k], s.phis[k]) for k in kept]
+        exports = {r: self.carried(n, r) for r, n in s.exports.items() if r in self.live.nodes}
         ends = self._repeat(count, counter, head, after)
         phis = [f"  {counter} = phi i64 [ 0, %{before} ], [ {ends}, %{w.block} ]"] if ends else []
         for phi, name, init, following in zip(carried, names, inits, nexts, strict=True):
+            self.widen(phi)
             phis.append(
                 f"  {name} = phi {self.type(phi)} [ {init}, %{before} ], "
                 f"[ {following}, %{w.block} ]"
@@ -232,9 +249,9 @@ class _Emitter(Visitor):
         last = nexts if s.test is None else names
         for k, text in zip(kept, last, strict=True):
             if s.results[k] in self.live.nodes:
-                values.define(s.results[k], text)
+                self.define(s.results[k], text)
         for r, text in exports.items():
-            values.define(r, text)
+            self.define(r, text)
 
     def _count(self, s: Loop) -> str | None:
         """Turns of a counted loop."""
@@ -247,6 +264,7 @@ class _Emitter(Visitor):
     def _leave_unless(self, s: Loop, after: str) -> None:
         """Leave a loop that no lane wants to go on with."""
         w, uniform = self.w, self.p.uniform[s.going]
+        self.widen(s.going)
         going = some_lane(w, self.values.operand(s.going, uniform), uniform)
         inner = w.label()
         w.line(f"br i1 {going}, label %{inner}, label %{after}")
@@ -267,6 +285,7 @@ class _Emitter(Visitor):
     def branch(self, s: Branch, region: Region) -> None:
         w, p = self.w, self.p
         uniform = p.uniform[s.condition]
+        self.widen(s.condition)
         condition = some_lane(w, self.values.operand(s.condition, uniform), uniform)
         labels, after = [w.label(), w.label()], w.label()
         w.line(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}")
@@ -275,13 +294,14 @@ class _Emitter(Visitor):
         for label, side, values in zip(labels, s.sides, s.values, strict=True):
             self.enter(label)
             self.walk(side)
-            texts = [self.values.operand(values[k], p.uniform[s.results[k]]) for k in kept]
+            texts = [self.carried(values[k], s.results[k]) for k in kept]
             ends.append((w.block, texts))
             w.line(f"br label %{after}")
         self.enter(after)
         outs = [w.name() for _ in kept]
         for j, (k, out) in enumerate(zip(kept, outs, strict=True)):
+            self.widen(s.results[k])
             pairs = ", ".join(f"[ {texts[j]}, %{block} ]" for block, texts in ends)
             w.line(f"{out} = phi {self.type(s.results[k])} {pairs}")
         for k, out in zip(kept, outs, strict=True):
-            self.values.define(s.results[k], out)
+            self.define(s.results[k], out)

@@ -39,6 +39,12 @@ class Layout:
     reciprocals: frozenset[tuple[int, Region]]
     # Of long programs: what is no longer at hand after an item.
     drops: Mapping[object, Sequence[Key]]
+    # Lanes of nodes that have another number of them.
+    widths: dict[int, int]
+
+    def width(self, n: int) -> int:
+        """Lanes of a node that is not uniform."""
+        return self.widths.get(n, self.lanes)
 
     def places(self, n: int | None = None) -> tuple[dict[Buffer, int], int]:
         """Where the working buffers begin, and the bytes of scratch memory, in a call with n."""
@@ -53,16 +59,17 @@ def lay_out(p: Program, live: Live, lanes: int) -> Layout:
     """Layout of what is needed of a program, for vectors of so many lanes."""
     uses = _Uses(p, live)
     uses.walk(p.root)
-    kept = keep(p, live, lanes) if is_long(p, live) else Kept()
+    # Narrow vectors of rows are left to LLVM: `keep` counts registers of one width.
+    kept = keep(p, live, lanes) if is_long(p, live) and not p.widths else Kept()
     end = 0
     slots = {}
     for n in sorted(uses.crossing | kept.crossing):
-        width = BYTES[p.types[n]] * (1 if p.uniform[n] else lanes)
+        width = BYTES[p.types[n]] * (1 if p.uniform[n] else p.widths.get(n, lanes))
         slots[n] = _aligned(end, width)
         end = slots[n] + width
     end = _add_waiting(p, slots, kept, lanes, end)
     shared = frozenset(key for key, quotients in uses.divisors.items() if quotients > 1)
-    return Layout(lanes, slots, end, tuple(uses.work.values()), shared, kept.drops)
+    return Layout(lanes, slots, end, tuple(uses.work.values()), shared, kept.drops, p.widths)
 
 
 def _add_waiting(p: Program, slots: dict[int, int], kept: Kept, lanes: int, end: int) -> int:
@@ -112,8 +119,8 @@ class _Uses(Visitor):
 
     def node(self, n: int, region: Region) -> None:
         p, op = self.p, self.p.ops[n]
-        if op == "lane":
-            # Read from memory, where spreading costs nothing.
+        if op == "lane" and p.args[n][0] not in p.widths:
+            # Of a full vector it is read from memory; of a narrow one a shuffle is as good.
             self.crossing.add(p.args[n][0])
             return
         if op == "load":

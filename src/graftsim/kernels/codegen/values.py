@@ -18,8 +18,8 @@ class Values:
         self._names: dict[int, str] = {}
         # What the layout puts into memory LLVM is not to keep in registers after all.
         self._volatile = "volatile " if layout.drops else ""
-        # What is at hand in the present block: of a node or another key, a scalar or a vector.
-        self._here: dict[tuple[Any, bool], str] = {}
+        # What is at hand in the present block: of a node or another key, by number of lanes.
+        self._here: dict[tuple[Any, int], str] = {}
 
     def forget(self) -> None:
         """What was at hand is not any more."""
@@ -27,14 +27,15 @@ class Values:
 
     def drop(self, item: object) -> None:
         """What the layout does not keep in registers after an item is not at hand any more."""
-        for key in self.layout.drops.get(item, ()):
-            self._here.pop(key, None)
+        for n, single in self.layout.drops.get(item, ()):
+            self._here.pop((n, self.w.width(single)), None)
 
     def once(self, key: Any, uniform: bool, make: Callable[[], str]) -> str:
         """What is at hand under a key; made if nothing is."""
-        found = self._here.get((key, uniform))
+        width = self.w.width(uniform)
+        found = self._here.get((key, width))
         if found is None:
-            found = self._here[key, uniform] = make()
+            found = self._here[key, width] = make()
         return found
 
     def operand(self, n: int, uniform: bool) -> str:
@@ -43,7 +44,7 @@ class Values:
         uniform = self.w.single(uniform)
         if p.ops[n] == "const":
             return self.w.literal(p.args[n][0], p.types[n], uniform)
-        key = (n, uniform)
+        key = (n, self.w.width(uniform))
         found = self._here.get(key)
         if found is not None:
             return found
@@ -58,7 +59,7 @@ class Values:
         """The value of a node is this, here."""
         type, uniform = self.p.types[n], self.p.uniform[n]
         self._names[n] = text
-        self._here[n, self.w.single(uniform)] = text
+        self._here[n, self.w.width(uniform)] = text
         if n in self.layout.slots:
             kept = self.w.to_memory(text, type, uniform)
             ptr, align = self._slot(n), self._align(n)
@@ -68,6 +69,10 @@ class Values:
     def lane(self, n: int, k: int) -> str:
         """One scalar of a wide node, from its slot."""
         type = self.p.types[n]
+        if n not in self.layout.slots:
+            out, t = self.w.name(), self.w.vector(type, False)
+            self.w.line(f"{out} = extractelement {t} {self.operand(n, False)}, i64 {k}")
+            return out
         ptr, out = self._slot(n, k * BYTES[type]), self.w.name()
         self.w.line(f"{out} = load {MEMORY[type]}, ptr {ptr}, align {BYTES[type]}")
         return self.w.from_memory(out, type, True)
@@ -89,4 +94,4 @@ class Values:
         return ptr
 
     def _align(self, n: int) -> int:
-        return BYTES[self.p.types[n]] * (1 if self.p.uniform[n] else self.layout.lanes)
+        return BYTES[self.p.types[n]] * (1 if self.p.uniform[n] else self.layout.width(n))

@@ -28,6 +28,7 @@ class Writer:
     """Knows types and numbers of lanes, and nothing of the program."""
 
     def __init__(self, lanes: int) -> None:
+        # Of the vectors that are written at present.
         self.lanes = lanes
         self.lines: list[str] = []
         self.block = "entry"
@@ -63,6 +64,10 @@ class Writer:
         self.declared[name] = f"declare {result} @{name}({', '.join(args)})"
 
     # -- types -------------------------------------------------------------------------------
+
+    def width(self, uniform: bool) -> int:
+        """Lanes of a value: one of a scalar."""
+        return 1 if uniform else self.lanes
 
     def single(self, uniform: bool) -> bool:
         """Is it one number, not a vector?"""

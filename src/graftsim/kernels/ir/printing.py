@@ -11,7 +11,8 @@
       out0[0] = %10
 
 Constants stand where they are used. Types are those of a lane; `uniform` is said of what is the
-same for all lanes and, in a program of one simulation, `wide` of what is a vector.
+same for all lanes and, in a program of one simulation, `wide` of what is a vector: `4 wide` of four
+lanes, of as many as a register holds where no number is given.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class _Printer:
         if p.wide == 1 and p.uniform[n]:
             mark = "uniform "
         elif p.wide > 1 and not p.uniform[n]:
-            mark = "wide "
+            mark = f"{p.widths[n]} wide " if n in p.widths else "wide "
         return f"%{n} = {what} : {mark}{p.types[n]}"
 
     def memory(self, b: Buffer) -> str:

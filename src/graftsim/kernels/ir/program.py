@@ -33,6 +33,10 @@ class Program(Algebra):
         super().__init__()
         # Scalars in a wide node; 1 in a program of many simulations, which has none.
         self.wide = wide
+        # The same of wide nodes that have another number of them.
+        self.widths: dict[int, int] = {}
+        # Arrays with a few rows, in a program of one simulation: rows may share vectors.
+        self.rows: list[np.ndarray] = []
         self.regions: list[Region] = []
         self.uniform: list[bool] = []
         self.buffers: list[Buffer] = []
@@ -77,9 +81,12 @@ class Program(Algebra):
         self.uniform.append(uniform)
         return len(self.ops) - 1
 
-    def place(self, deepest: Region) -> Region:
-        """Region for a node whose deepest operand lives in `deepest`: outside of idle loops."""
-        region = self.region
+    def place(self, deepest: Region, region: Region | None = None) -> Region:
+        """Region for a node whose deepest operand lives in `deepest`: outside of idle loops.
+
+        region: where it is asked for, if not in the present region.
+        """
+        region = self.region if region is None else region
         target = region
         while region is not deepest:
             assert region.parent is not None
@@ -172,10 +179,25 @@ class Program(Algebra):
         """New carried vector of the present (loop) region."""
         return self._append("phi", (), type, self.region, False)
 
+    def wide_node(
+        self, op: str, args: tuple[Any, ...], type: str, region: Region, lanes: int
+    ) -> int:
+        """New wide node that is in no region's items yet."""
+        n = self._append(op, args, type, region, False)
+        if lanes != self.wide:
+            self.widths[n] = lanes
+        return n
+
+    def become_lane(self, n: int, whole: int, k: int) -> None:
+        """A scalar is the k-th of a wide node from here on."""
+        self.ops[n], self.args[n] = "lane", (whole, self.const(k, "i64"))
+
     def pack(self, scalars: Sequence[int]) -> int:
         """Wide node of scalars."""
         n = self.node("pack", tuple(scalars), self.types[scalars[0]])
         self.uniform[n] = False
+        if len(scalars) != self.wide:
+            self.widths[n] = len(scalars)
         return n
 
     def lane(self, a: int, k: int) -> int:

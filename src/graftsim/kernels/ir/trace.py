@@ -119,10 +119,16 @@ class Interpreter:
             for v, aval, out in zip(eqn.outvars, avals, outs, strict=True):
                 assert tuple(out.shape) == aval.shape, (name, out.shape, aval.shape)
                 out = self.arrays.settle(out)
+                self.note_rows(out)
                 if isinstance(out, LazyArray) and not out.view and uses[v] > 1:
                     out = self.arrays.materialise(out, type_of(aval))
                 env[v] = out
         return [read(v) for v in jaxpr.outvars]
+
+    def note_rows(self, x: Value) -> None:
+        """Remember an array whose rows may share vectors (`kernels.rows`)."""
+        if not isinstance(x, LazyArray) and x.ndim and 1 < len(x) <= self.p.wide:
+            self.p.rows.append(x)
 
     def sizes(self, x: Any) -> Any:
         """Lengths of arrays and loops as this compiler's numbers; everything else as it is."""
