@@ -7,6 +7,7 @@ import re
 from contextlib import redirect_stdout, suppress
 from functools import reduce
 from importlib import import_module
+from operator import or_
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -40,11 +41,11 @@ def run(options: CompletionOptions) -> int:
     """Print the script, which tyro writes of the structs of all commands."""
     from graftsim.cli import STRUCTS
 
-    kinds = [
+    kinds: list[Any] = [
         Annotated[getattr(import_module(f"graftsim.cli.{place}"), name), tyro.conf.subcommand(of)]
         for of, (place, name) in STRUCTS.items()
     ]
-    every: Any = reduce(lambda a, b: a | b, kinds)
+    every: Any = reduce(or_, kinds)
     args, written = ("--tyro-print-completion", options.shell), io.StringIO()
     try:
         with redirect_stdout(written), suppress(SystemExit):
