@@ -5,6 +5,6 @@ exec((ROOT / "examples/12_how_sure.py").read_text().split("\nresult = ")[0])
 
 
 def holds():
-    """The timid recording has weak directions, and intervals with the file are wider."""
-    assert result.weak and result.profiles
+    """Replicas as many as asked for, and intervals with the file are wider."""
+    assert len(result.replicas) == 200
     assert all(x.std_with_file >= x.std for x in result.parameters if x.std_with_file > 0)

@@ -1,7 +1,5 @@
 import math
 
-import jax
-
 
 def holds():
     """The classes lack nothing."""
