@@ -1,9 +1,11 @@
-"""Write the tables of parameters and variables into the pages, from the code's own catalogues.
+"""Write tables into the pages: parameters and variables from the code's own catalogues, and results
+from the files in docs/results that experiments wrote (`--json`), with machine and date.
 
-python docs/gen_tables.py            rewrites docs/model.md and docs/variables.md
+python docs/gen_tables.py            rewrites docs/model.md, docs/variables.md and docs/results.md
 python docs/gen_tables.py --check    exits with 1 when a page is out of date
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -11,16 +13,37 @@ from graftsim.model.catalogue import PARAMETERS
 from graftsim.taps import CATALOGUE
 
 DOCS = Path(__file__).parent
-TABLES = {"model.md": ("parameters", PARAMETERS), "variables.md": ("variables", CATALOGUE)}
+HOLDS = {True: "holds", False: "FAILS", None: ""}
 
 
-def table(entries) -> str:
+def catalogue(entries) -> str:
     """A Markdown table; alternatives of a unit (turning | sliding) are written with 'or'."""
     lines = ["| name | a row for each | unit | meaning |", "|---|---|---|---|"]
     for name, entry in entries.items():
         unit = entry.unit.replace(" | ", " or ")
         lines.append(f"| `{name}` | {entry.rows} | {unit} | {entry.meaning} |")
     return "\n".join(lines)
+
+
+def figures(path: Path) -> str:
+    """The figures of an experiment beside their targets, and where and when they were made."""
+    made = json.loads(path.read_text(encoding="utf-8"))
+    lines = ["| figure | value | target | |", "|---|---|---|---|"]
+    for f in made["figures"]:
+        value = "not finite" if f["value"] is None else f"{f['value']:.5g}"
+        lines.append(f"| {f['name']} | {value} {f['unit']} | {f['target']} | {HOLDS[f['holds']]} |")
+    versions = ", ".join(f"{name} {v}" for name, v in made["versions"].items())
+    return "\n".join([*lines, "", f"*{made['date']}, {made['machine']}, {versions}.*"])
+
+
+def pages() -> dict[str, dict[str, str]]:
+    """Tables by page and mark."""
+    kept = sorted((DOCS / "results").glob("*.json"))
+    return {
+        "model.md": {"parameters": catalogue(PARAMETERS)},
+        "variables.md": {"variables": catalogue(CATALOGUE)},
+        "results.md": {f"figures {path.stem}": figures(path) for path in kept},
+    }
 
 
 def with_table(text: str, mark: str, content: str) -> str:
@@ -35,10 +58,11 @@ def with_table(text: str, mark: str, content: str) -> str:
 
 def main() -> int:
     stale = []
-    for page, (mark, entries) in TABLES.items():
+    for page, tables in pages().items():
         path = DOCS / page
-        old = path.read_text(encoding="utf-8")
-        new = with_table(old, mark, table(entries))
+        new = old = path.read_text(encoding="utf-8")
+        for mark, content in tables.items():
+            new = with_table(new, mark, content)
         if new == old:
             continue
         stale.append(page)

@@ -8,6 +8,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 import jax
 import jax.numpy as jnp
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -16,18 +17,20 @@ import graftsim as gs
 IMAGES = Path(__file__).parent / "images"
 
 
-def picture(name: str, x: str, y: str, *curves: tuple, legend: bool = True) -> None:
-    """A plot of curves (abscissa, ordinate, label)."""
+def picture(
+    name: str, x: str, y: str, *curves: tuple, style: str = "-", scale: str = "linear"
+) -> None:
+    """A plot of curves (abscissa, ordinate, label); those without a label have no legend."""
     figure = Figure(figsize=(4, 2.8), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     for abscissa, ordinate, label in curves:
-        axes.plot(abscissa, ordinate, label=label, lw=1.5)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    if legend:
+        axes.plot(abscissa, ordinate, style, label=label or None, lw=1.5, ms=3)
+    axes.set(xlabel=x, ylabel=y, yscale=scale)
+    if any(label for _, _, label in curves):
         axes.legend(frameon=False, fontsize=8)
-    figure.savefig(IMAGES / f"{name}.svg", metadata={"Date": None})
+    with rc_context({"svg.hashsalt": name}):
+        figure.savefig(IMAGES / f"{name}.svg", metadata={"Date": None})
 
 
 def pendulum(links: int = 1, **numbers: float) -> gs.Model:
@@ -70,9 +73,7 @@ def friction() -> None:
         simulator.initial_state([1.2]), steps=800, record=("joint.tau_friction[*]",)
     )
     tau = run.recorded["joint.tau_friction[*]"][:, 0]
-    picture(
-        "example_friction", "time (s)", "friction (N m)", (run.time[:-1], tau, ""), legend=False
-    )
+    picture("example_friction", "time (s)", "friction (N m)", (run.time[:-1], tau, ""))
 
 
 def lanes() -> None:
@@ -82,8 +83,8 @@ def lanes() -> None:
     q = jax.vmap(lambda a: simulator.rollout(simulator.initial_state([a]), steps=400).q[:, 0])(
         starts
     )
-    time = 0.005 * np.arange(401)
-    picture("example_lanes", "time (s)", "angle (rad)", *((time, x, "") for x in q), legend=False)
+    time = 0.005 * np.arange(0, 401, 4)
+    picture("example_lanes", "time (s)", "angle (rad)", *((time, x[::4], "") for x in q))
 
 
 def bounce() -> None:
@@ -94,7 +95,7 @@ def bounce() -> None:
     law = gs.contact.Complementarity()
     simulator = gs.Simulator(builder.build(), 0.002, contact=law)
     run = simulator.rollout(simulator.initial_state([1.0]), steps=1200)
-    picture("example_bounce", "time (s)", "height (m)", (run.time, run.q[:, 0], ""), legend=False)
+    picture("example_bounce", "time (s)", "height (m)", (run.time, run.q[:, 0], ""))
 
 
 if __name__ == "__main__":

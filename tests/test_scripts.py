@@ -46,6 +46,7 @@ SCRIPTS = {
     "benchmarks/discovery.py": ("--cases", "1"),
     "benchmarks/environments.py": ("--quick", "--only", "swimmer"),
     "benchmarks/faults.py": ("--quick",),
+    "benchmarks/first_path.py": ("--quick",),
     "benchmarks/graft_cost.py": (),
     "benchmarks/identification.py": ("--cases", "a", "--tries", "1"),
     "benchmarks/ilqr.py": ("--quick",),

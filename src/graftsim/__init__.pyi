@@ -236,6 +236,9 @@ from .recordings.signals import (
 from .report import (
     write_report as write_report,
 )
+from .report.progress import (
+    FitProgress as FitProgress,
+)
 from .sensors.sensor import (
     Sensor as Sensor,
 )

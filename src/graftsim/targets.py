@@ -8,14 +8,20 @@ figures.finish()        # prints; writes the file of --json
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import math
+import os
+import platform
 import time
 from dataclasses import asdict, dataclass, is_dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from graftsim._version import __version__
 
 
 def write_json(path: str | Path, content: Any) -> None:
@@ -98,5 +104,16 @@ class Figures:
         print(f"{seconds:.1f} s")
         if self.json_path:
             content = {"figures": self.rows, "seconds": seconds, "seed": self.seed}
-            write_json(self.json_path, content)
+            write_json(self.json_path, {"title": self.title, **content, **_circumstances()})
         return all(r.holds is not False for r in self.rows)
+
+
+def _circumstances() -> dict[str, Any]:
+    """Where and when figures were made."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    libraries = {name: version(name) for name in ("jax", "numpy")}
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{platform.machine()}, {cores} cores",
+        "versions": {"graftsim": __version__, "python": platform.python_version(), **libraries},
+    }

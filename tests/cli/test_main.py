@@ -100,6 +100,14 @@ def test_version(cli):
     assert out == f"graftsim {graftsim.__version__}\n"
 
 
+def test_runs_as_a_module():
+    """`python -m graftsim` is the command."""
+    run = [sys.executable, "-m", "graftsim", "--version"]
+    assert subprocess.run(run, capture_output=True, text=True).stdout == (
+        f"graftsim {graftsim.__version__}\n"
+    )
+
+
 @pytest.mark.parametrize(("wrong", "near"), [("simulte", "simulate"), ("Fit", "fit")])
 def test_unknown_command(cli, wrong, near):
     """A command that does not exist is answered with the nearest."""

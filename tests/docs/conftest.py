@@ -8,6 +8,8 @@ from machine import write
 import quick_compilation  # noqa: F401
 from graftsim.graft.network import NETWORKS
 from graftsim.graft.structure import STRUCTURES
+from graftsim.kernels.ir.fingerprint import UNNAMED
+from graftsim.kernels.ir.trace import RULES
 from graftsim.model.drive_type import OWN_NUMBERS
 from graftsim.recordings.channels import LAYOUTS
 from graftsim.sensors.sensor import KINDS
@@ -32,9 +34,10 @@ def place(files, tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def tables():
     """Classes of a page that enter a table by their name leave it with the page."""
-    filled = (KINDS, LAYOUTS, OWN_NUMBERS, NETWORKS, STRUCTURES)
+    filled = (KINDS, LAYOUTS, OWN_NUMBERS, NETWORKS, STRUCTURES, RULES)
     before = [dict(table) for table in filled]
     yield
     for table, entries in zip(filled, before, strict=True):
         table.clear()
         table.update(entries)
+    UNNAMED.clear()

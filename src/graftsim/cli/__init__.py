@@ -29,21 +29,29 @@ USAGE = """graftsim: a differentiable simulator that learns from your robot's lo
   graftsim simulate ROBOT         run the simulator and write the motion as a log
   graftsim view ROBOT             watch a robot in the browser: stop it, drag it, see forces
   graftsim demo [trot | laikago]  watch a quadruped trot, and pull at it
+  graftsim completion SHELL       a script for bash, zsh or fish to complete all this
 
   graftsim COMMAND --help         what a command takes, with examples
   graftsim --version
 """
-# Of commands whose flags are a struct and no more: the module with it, its name, and what runs.
-PLAIN = {
-    "import": ("import_options", "ImportOptions", "import_log"),
-    "excite": ("excite_options", "ExciteOptions", "excite"),
-    "export": ("export_options", "ExportOptions", "export"),
-    "inspect": ("options", "InspectOptions", "inspect"),
-    "simulate": ("options", "SimulateOptions", "simulate"),
-    "view": ("view_options", "ViewOptions", "view"),
-    "demo": ("demo_options", "DemoOptions", "demo"),
+# Of each command: the module with the struct of its flags, and that struct.
+STRUCTS = {
+    "import": ("import_options", "ImportOptions"),
+    "fit": ("fit_options", "FitOptions"),
+    "check": ("check_options", "CheckOptions"),
+    "discover": ("discover_options", "DiscoverOptions"),
+    "excite": ("excite_options", "ExciteOptions"),
+    "export": ("export_options", "ExportOptions"),
+    "inspect": ("options", "InspectOptions"),
+    "simulate": ("options", "SimulateOptions"),
+    "view": ("view_options", "ViewOptions"),
+    "demo": ("demo_options", "DemoOptions"),
+    "completion": ("completion", "CompletionOptions"),
 }
-COMMANDS = ("fit", "check", "discover", *PLAIN)
+# Those that take a run file too, which their module parses with the flags.
+FILED = ("fit", "check", "discover")
+# Where a module cannot have the command's name.
+MODULES = {"import": "import_log"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,8 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"graftsim {__version__}")
         return 0
     command, rest = args[0], args[1:]
-    if command not in COMMANDS:
-        known = suggest(command, COMMANDS)
+    if command not in STRUCTS:
+        known = suggest(command, STRUCTS)
         print(f"graftsim: there is no command '{command}'. {known}", file=sys.stderr)
         return 2
     # JAX reads these when it is imported, which no module has done so far.
@@ -89,29 +97,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(command: str, args: Sequence[str]) -> int:
     """Read the flags; import what is heavy only after they are known to be right."""
-    if command == "fit":
-        from graftsim.cli.fit_options import parse_fit
+    place, struct = STRUCTS[command]
+    module = import_module(f"graftsim.cli.{place}")
+    if command in FILED:
+        options, tables = getattr(module, f"parse_{command}")(args)
+        more = (tables, args)
+    else:
+        from graftsim.cli.options import parse
 
-        wanted, tables = parse_fit(args)
-        from graftsim.cli import fit
-
-        return fit.run(wanted, tables, args)
-    if command == "check":
-        from graftsim.cli.check_options import parse_check
-
-        asked, tables = parse_check(args)
-        from graftsim.cli import check
-
-        return check.run(asked, tables, args)
-    if command == "discover":
-        from graftsim.cli.discover_options import parse_discover
-
-        sought, tables = parse_discover(args)
-        from graftsim.cli import discover
-
-        return discover.run(sought, tables, args)
-    from graftsim.cli.options import parse
-
-    place, struct, what = PLAIN[command]
-    options = parse(getattr(import_module(f"graftsim.cli.{place}"), struct), command, args)
-    return import_module(f"graftsim.cli.{what}").run(options)
+        options, more = parse(getattr(module, struct), command, args), ()
+    return import_module(f"graftsim.cli.{MODULES.get(command, command)}").run(options, *more)

@@ -23,7 +23,6 @@ from graftsim.cli.grafts import blueprint_from
 from graftsim.cli.halves import with_halves
 from graftsim.cli.options import assignments, number
 from graftsim.cli.pools import pool_of
-from graftsim.cli.progress import FitProgress
 from graftsim.cli.tables import print_result, terminal
 from graftsim.compilation import cache_compilations
 from graftsim.errors import ProblemError
@@ -38,6 +37,7 @@ from graftsim.identify.problem.problem import MEASURED, SAMPLE
 from graftsim.optim.global_search import GlobalSearch
 from graftsim.optim.strategies import GLOBAL_SEARCHES
 from graftsim.report import check_report
+from graftsim.report.progress import FitProgress
 from graftsim.report.write import facts
 
 # A search that nobody asked for needs residuals of so many times the noise, or a number that ran.
@@ -152,7 +152,7 @@ def _fit(
         bootstrap=resample,
         profiles=sure.profile,
     )
-    bar = FitProgress(console, len(plan.stages), options.solver.iterations)
+    bar = FitProgress(console, options.solver.iterations)
     with bar, pool_of(options.solver.workers, options.solver.cluster, bar.tasks) as pool:
         if not options.resume:
             checkpoint.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ def _fit(
             problem,
             local=replace(plan.solver, iterations=options.solver.iterations),
             checkpoint=checkpoint,
-            progress=bar.update,
+            progress=bar,
             sparsity=penalty,
             search=search,
             bootstrap=resample,

@@ -38,7 +38,7 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
 
 # Flags of nested structs without the struct's name, --json without --no-json, no {None} in help.
-_STYLE = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
+STYLE = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
 
 
 def shown(metavar: str, help: str | None = None) -> Any:
@@ -144,7 +144,7 @@ def parse(kind: type[Options], command: str, args: Sequence[str], default: Any =
     Raises ProblemError: a number out of its range.
     """
     start = {} if default is None else {"default": default}
-    found = tyro.cli(kind, prog=f"graftsim {command}", args=args, config=_STYLE, **start)
+    found = tyro.cli(kind, prog=f"graftsim {command}", args=args, config=STYLE, **start)
     try:
         return msgspec.convert(msgspec.to_builtins(found), kind)
     except msgspec.ValidationError as error:

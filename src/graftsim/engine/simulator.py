@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 
 from graftsim.contact.by_pair import contact_law
 from graftsim.contact.law import ContactLaw
+from graftsim.displayed import displayed
 from graftsim.dynamics.actuation import (
     Commands,
     delay_shares,
@@ -140,6 +141,8 @@ class Simulator(eqx.Module):
     def __hash__(self) -> int:
         """By structure, which equal simulators share: `jax.jit(simulator.step)` looks it up."""
         return hash(jax.tree.structure(self))
+
+    _repr_html_ = displayed
 
     def initial_state(
         self,

@@ -13,6 +13,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float
 
+from graftsim.displayed import displayed
 from graftsim.model.drive_type import DriveType
 from graftsim.model.loops import Couplings, Loops
 from graftsim.model.path_type import Stretch
@@ -311,3 +312,5 @@ class Model(eqx.Module):
             f"Model '{self.name}': {t.nl} links, {sum(t.moving)} moving joints, {t.nv} degrees of "
             f"freedom, {self.actuator.nu} actuators, {len(self.geom.names)} shapes"
         )
+
+    _repr_html_ = displayed

@@ -11,11 +11,14 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graftsim.displayed import displayed
 from graftsim.errors import LogError, suggest
 from graftsim.recordings.channels import spelling
 
 GAP_FACTOR = 5.0
 """A pause longer than this many median sample intervals is a gap."""
+
+CELLS = ("channel", "unit", "samples", "rate", "range", "gaps")
 
 Floats = NDArray[np.float64]
 
@@ -114,7 +117,7 @@ class Channel:
         return Channel, tuple(getattr(self, f.name) for f in dataclasses.fields(self))
 
     def __repr__(self) -> str:
-        return f"Channel({', '.join(cell for cell in _row(self) if cell)})"
+        return f"Channel({', '.join(cell for cell in cells(self) if cell)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,9 +253,8 @@ class Recording:
 
     def summary(self) -> str:
         """A table: channel, unit, samples, rate, range of values, gaps; then the notes."""
-        head = ("channel", "unit", "samples", "rate", "range", "gaps")
-        rows = [head, *(_row(channel) for channel in self.channels.values())]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+        rows = [CELLS, *(cells(channel) for channel in self.channels.values())]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(CELLS))]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
         title = f"Recording {self.name!r}: {seconds(self.start)} s to {seconds(self.end)} s"
         own = [f"{c.name}: {note}" for c in self.channels.values() for note in c.notes]
@@ -262,9 +264,11 @@ class Recording:
     def __repr__(self) -> str:
         return self.summary()
 
+    _repr_html_ = displayed
 
-def _row(channel: Channel) -> tuple[str, ...]:
-    """Cells of the summary table for one channel."""
+
+def cells(channel: Channel) -> tuple[str, ...]:
+    """Cells of the summary table for one channel, under `CELLS`."""
     gaps = channel.gaps()
     return (
         channel.name,

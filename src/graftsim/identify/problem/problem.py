@@ -11,6 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from graftsim.displayed import displayed
 from graftsim.engine.closing import undetermined
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError, suggest
@@ -133,6 +134,8 @@ class Problem:
     def __getstate__(self) -> dict[str, Any]:
         # Windows are not pickled: they are large, and quickly cut from the recordings again.
         return {k: v for k, v in vars(self).items() if k != "_cut"}
+
+    _repr_html_ = displayed
 
     @cached_property
     def given(self) -> tuple[Recording, ...]:

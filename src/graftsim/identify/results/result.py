@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graftsim.displayed import displayed
 from graftsim.engine.simulator import Simulator
 from graftsim.identify.results.common_factor import CommonFactor
 from graftsim.identify.results.whiteness import LackOfFit
@@ -280,6 +281,7 @@ class Result:
         return "\n".join([f"{self.outcome} in {self.seconds:.1f} s", *rows])
 
     __repr__ = __str__
+    _repr_html_ = displayed
 
     @property
     def model(self) -> Model:
