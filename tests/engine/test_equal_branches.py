@@ -34,8 +34,9 @@ def branches(root: str, count: int, types: tuple[str, ...]) -> zoo.Topology:
     return zoo.Topology(parent, joints, (False,) * links)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("packed")
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(
     st.sampled_from(zoo.MOVING), st.integers(2, 5),
     st.lists(st.sampled_from(zoo.MOVING), min_size=1, max_size=2), st.integers(0, 99),
