@@ -48,7 +48,7 @@ def test_random_branches(root, count, types, seed):
 
 
 def test_legs_are_packed(packed):
-    """Four legs of two hinges and a free trunk, in both precisions."""
+    """Four legs of two hinges and a free trunk, in float64."""
     model = zoo.random_model(branches("free", 4, ("revolute", "revolute")), 3, passive=True)
     compare(model, 3)
     assert len(packed) == 3 and min(packed) > 300

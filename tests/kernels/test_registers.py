@@ -15,6 +15,7 @@ from graftsim.kernels import compiled
 from graftsim.kernels.codegen import emit, registers, schedule
 from graftsim.kernels.codegen.layout import lay_out
 from graftsim.kernels.codegen.liveness import find_live
+from graftsim.kernels.codegen.target import host
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def scarce(monkeypatch):
     """Four registers and two masks, blocks of ten operations, for programs of any length."""
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", "")
     monkeypatch.setattr(schedule, "_LONG", 0)
-    monkeypatch.setattr(registers, "registers", lambda: (4, 2))
+    monkeypatch.setattr(registers, "registers", lambda target: (4, 2))
     monkeypatch.setattr(emit, "_BLOCK", 10)
 
 
@@ -82,14 +83,14 @@ def test_no_more_values_at_hand_than_registers():
         hand |= {*run.reads[at], *((n, False) for n in makes)}
         hand = {k for k in hand if reads.get(k[0], -1) > at and p.types[k[0]] != "i1"}
         hand -= set(kept.drops.get(item, []))
-        assert len(hand) <= registers.registers()[0]
+        assert len(hand) <= registers.registers(host())[0]
     assert 60 < len(kept.waiting) < 100
 
 
 def test_places_in_memory_are_used_again(monkeypatch):
     """Values that wait at different times share a place, those at the same time do not."""
     monkeypatch.setattr(schedule, "_LONG", 0)
-    monkeypatch.setattr(registers, "registers", lambda: (4, 2))
+    monkeypatch.setattr(registers, "registers", lambda target: (4, 2))
     p, live = _products(100)
     schedule.shorten(p, live)
     kept, layout = registers.keep(p, live, 16), lay_out(p, live, 16)

@@ -364,7 +364,7 @@ class Function:
         pack_rows(p)
         live = find_live(p)
         shorten(p, live)
-        layout = lay_out(p, live, lanes_of(p, live, target))
+        layout = lay_out(p, live, lanes_of(p, live, target), target)
         return Lowered(p, live, layout, emit(p, live, layout), tuple(extra))
 
     def text(self, lowered: Lowered) -> str:

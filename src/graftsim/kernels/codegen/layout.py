@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from graftsim.kernels.codegen.liveness import Live
 from graftsim.kernels.codegen.registers import Kept, Key, keep
 from graftsim.kernels.codegen.schedule import is_long
+from graftsim.kernels.codegen.target import Target
 from graftsim.kernels.codegen.visitor import Visitor
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.sizes import value
@@ -55,12 +56,12 @@ class Layout:
         return at, end
 
 
-def lay_out(p: Program, live: Live, lanes: int) -> Layout:
+def lay_out(p: Program, live: Live, lanes: int, target: Target | None = None) -> Layout:
     """Layout of what is needed of a program, for vectors of so many lanes."""
     uses = _Uses(p, live)
     uses.walk(p.root)
     # Narrow vectors of rows are left to LLVM: `keep` counts registers of one width.
-    kept = keep(p, live, lanes) if is_long(p, live) and not p.widths else Kept()
+    kept = keep(p, live, lanes, target) if is_long(p, live) and not p.widths else Kept()
     end = 0
     slots = {}
     for n in sorted(uses.crossing | kept.crossing):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from graftsim.kernels.codegen.liveness import Live
-from graftsim.kernels.codegen.machine import vector_bytes
+from graftsim.kernels.codegen.target import Target, host
 from graftsim.kernels.codegen.visitor import Visitor
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.statements import Branch, Library, Loop, Region, Store
@@ -44,18 +44,18 @@ class Kept:
     waiting: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-def keep(p: Program, live: Live, lanes: int) -> Kept:
+def keep(p: Program, live: Live, lanes: int, target: Target | None = None) -> Kept:
     """What goes to memory when a run has more values than there are registers."""
-    kept, first = Kept(), 0
+    kept, first, most = Kept(), 0, registers(target or host())
     for run in runs(p, live, lanes):
-        _keep_run(p, lanes, kept, run, first)
+        _keep_run(p, lanes, kept, run, first, most)
         first += len(run.items)
     return kept
 
 
-def registers() -> tuple[int, int]:
+def registers(target: Target) -> tuple[int, int]:
     """Values and masks that are kept in registers; a few are left for operands and constants."""
-    return (28, 6) if vector_bytes() == 64 else (12, 3)
+    return (28, 6) if target.vector_bytes == 64 else (12, 3)
 
 
 class _Hand:
@@ -85,15 +85,17 @@ class _Hand:
         return gone
 
 
-def _keep_run(p: Program, lanes: int, kept: Kept, run: Run, first: int) -> None:
-    """Go over a run; its items are numbered from `first`."""
+def _keep_run(
+    p: Program, lanes: int, kept: Kept, run: Run, first: int, most: tuple[int, int]
+) -> None:
+    """Go over a run; its items are numbered from `first`. most: values and masks in registers."""
     reads: dict[Key, list[int]] = {}
     last: dict[int, int] = {}
     for at in range(len(run.items) - 1, -1, -1):
         for key in run.reads[at]:
             reads.setdefault(key, []).append(at)
             last.setdefault(key[0], at)
-    vectors, masks = hands = [_Hand(most) for most in registers()]
+    vectors, masks = hands = [_Hand(m) for m in most]
     born: dict[int, int] = {}
     for at, item in enumerate(run.items):
         for key in run.reads[at]:
