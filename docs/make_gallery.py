@@ -83,8 +83,8 @@ def lanes() -> None:
     q = jax.vmap(lambda a: simulator.rollout(simulator.initial_state([a]), steps=400).q[:, 0])(
         starts
     )
-    time = 0.005 * np.arange(0, 401, 4)
-    picture("example_lanes", "time (s)", "angle (rad)", *((time, x[::4], "") for x in q))
+    time = 0.005 * np.arange(401)
+    picture("example_lanes", "time (s)", "angle (rad)", *((time, x, "") for x in q))
 
 
 def bounce() -> None:
