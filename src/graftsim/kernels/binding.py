@@ -247,6 +247,16 @@ def _linearize(
     return outs[:count], real, [*primals, *kept], tangents
 
 
+def _structured(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule of linearisation as JAX wants it from 0.11.1 on, with residuals of a second kind."""
+
+    def with_none(*args: Any, **params: Any) -> tuple[Any, ...]:
+        outs, real, kept, tangents = rule(*args, **params)
+        return outs, real, kept, None, lambda own, _, *moved: tangents(own, *moved)
+
+    return with_none
+
+
 def _real(aval: Any) -> bool:
     return np.issubdtype(aval.dtype, np.floating)
 
@@ -257,7 +267,9 @@ ad.primitive_transposes[kernel_p] = _transpose
 with contextlib.suppress(ImportError, AttributeError):
     from jax._src.interpreters import ad as _inner
 
-    _inner.primitive_linearizations[kernel_p] = _linearize
+    _inner.primitive_linearizations[kernel_p] = (
+        _linearize if jax.__version_info__ < (0, 11, 1) else _structured(_linearize)
+    )
 
 
 def _batch(

@@ -14,6 +14,8 @@ from typing import Any
 
 from jax.extend import core as jex
 
+from graftsim.kernels.ir.jaxprs import opened, parameters, part_of
+
 # Writing a number and reading it again takes about as long as so many operations.
 _TRANSFER = 16
 _LOOPS = ("scan", "while")
@@ -38,14 +40,15 @@ def cut(closed: Any, arguments: int, results: int) -> Halves | None:
 
     None: no loop hands on anything worth keeping.
     """
-    jaxpr = closed.jaxpr
+    jaxpr, _ = opened(closed)
     given, cotangents = jaxpr.invars[:arguments], jaxpr.invars[arguments:]
     outs, pulled = jaxpr.outvars[:results], jaxpr.outvars[results:]
     loops = _early_loops(jaxpr, cotangents)
     while True:
         known = [v for e in loops for v in e.outvars]
         pull = _closed(closed, [*given, *cotangents], pulled, known)
-        used = set(_variables(pulled)).union(*(_variables(e.invars) for e in pull.jaxpr.eqns))
+        needed = (_variables(e.invars) for e in opened(pull)[0].eqns)
+        used = set(_variables(pulled)).union(*needed)
         further = used - set(_variables(outs))
         worth = [e for e in loops if _worth(e, further)]
         if len(worth) == len(loops):
@@ -76,18 +79,17 @@ def _early_loops(jaxpr: Any, cotangents: Iterable[Any]) -> list[Any]:
 
 def _closed(closed: Any, arguments: list[Any], results: list[Any], known: Iterable[Any]) -> Any:
     """What of a jaxpr computes the results from the arguments; `known` are among them."""
-    jaxpr, known = closed.jaxpr, set(known)
+    (jaxpr, constants), known = opened(closed), set(known)
     needed, eqns = set(_variables(results)), []
     for e in reversed(jaxpr.eqns):
         if any(v in needed and v not in known for v in e.outvars):
             eqns.append(e)
             needed.update(_variables(e.invars))
     used = [k for k, v in enumerate(jaxpr.constvars) if v in needed]
-    part = jaxpr.replace(
-        constvars=[jaxpr.constvars[k] for k in used],
+    return part_of(
+        closed, [constants[k] for k in used], constvars=[jaxpr.constvars[k] for k in used],
         invars=arguments, outvars=results, eqns=eqns[::-1],
     )  # fmt: skip
-    return jex.ClosedJaxpr(part, [closed.consts[k] for k in used])
 
 
 def _variables(atoms: Iterable[Any]) -> list[Any]:
@@ -104,7 +106,8 @@ def _worth(e: Any, further: set[Any]) -> bool:
     """Is it less work to keep those of its results than to run a loop again?"""
     if e.primitive.name != "scan":
         return True
-    body, stacks = e.params["jaxpr"].jaxpr, e.params["num_carry"]
+    params = parameters(e)
+    (body, _), stacks = opened(params["jaxpr"]), params["num_carry"]
     kept = zip(body.outvars[stacks:], e.outvars[stacks:], strict=True)
     return _work(body) >= _TRANSFER * sum(_size(v) for v, whole in kept if whole in further)
 

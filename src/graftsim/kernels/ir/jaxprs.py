@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jax.extend import core as jex
+
 
 def is_jaxpr(x: Any) -> bool:
     """Is this a jaxpr, closed or not?"""
@@ -19,6 +21,13 @@ def is_jaxpr(x: Any) -> bool:
 def opened(x: Any) -> tuple[Any, Sequence[Any]]:
     """A jaxpr, closed or not, as one whose variables can be given, and its constants."""
     return (getattr(x, "jaxpr", x), x.consts) if hasattr(x, "consts") else (x, ())
+
+
+def part_of(x: Any, constants: Sequence[Any], **parts: Any) -> Any:
+    """A closed jaxpr with other `constvars` and their values, `invars`, `outvars` and `eqns`."""
+    if getattr(x, "jaxpr", x) is x:
+        return x.replace(consts=constants, **parts)
+    return jex.ClosedJaxpr(x.jaxpr.replace(**parts), constants)
 
 
 def parameters(eqn: Any) -> dict[str, Any]:
