@@ -10,7 +10,7 @@ from graftsim.kernels.ir.arrays import Value
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 
 
-@rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
+@rule("jit", "pjit", "closed_call", "core_call", "eval_jaxpr", "custom_jvp_call", "custom_vjp_call",
       "custom_vjp_call_jaxpr", "checkpoint", "remat", "remat2")  # fmt: skip
 def _call(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     inner = params.get("jaxpr", params.get("call_jaxpr", params.get("fun_jaxpr")))
