@@ -180,7 +180,7 @@ def test_auto_falls_back_and_says_so(monkeypatch):
     simulator = Simulator(zoo.pendulum(), 2e-3)
     state = simulator.initial_state([0.3])
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise KernelError("Kernels do not know the primitive 'sort' (somewhere.py:1).")
 
     monkeypatch.setattr("graftsim.engine.simulator.steps_on_kernels", refuse)

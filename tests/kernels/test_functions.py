@@ -344,7 +344,8 @@ def test_compiled_functions_give_the_same_bits(type: str) -> None:
     lax: Any = jax.lax
 
     def every(a: jax.Array, b: jax.Array) -> dict[str, jax.Array]:
-        one = {name: getattr(lax, name)(a) for name in UNARY}
+        # JAX 0.10 has no log2.
+        one = {name: getattr(lax, name)(a) for name in UNARY if hasattr(lax, name)}
         return one | {name: getattr(lax, name)(a, b) for name in BINARY}
 
     kernel = graftsim.kernels.compile(every, jnp.asarray(x[0]), jnp.asarray(y[0]))
