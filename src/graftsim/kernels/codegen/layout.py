@@ -89,7 +89,7 @@ def _add_waiting(p: Program, slots: dict[int, int], kept: Kept, lanes: int, end:
         else:
             slots[n] = _aligned(end, width)
             end = slots[n] + width
-        # Scalar whole numbers and bools are read beyond what `keep` counts: their slots stay theirs.
+        # Of scalars that are no floats `keep` does not count every read: they keep their slots.
         if p.types[n][0] == "f":
             heappush(busy, (stop, slots[n], width))
     return end
