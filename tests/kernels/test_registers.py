@@ -101,6 +101,42 @@ def test_places_in_memory_are_used_again(monkeypatch):
                 assert layout.slots[a] != layout.slots[b]
 
 
+def indexed(x):
+    """Row numbers that all lanes share: compared in lanes early, and again behind a branch."""
+
+    def body(k, y):
+        rows = 3 * k + jnp.arange(8)
+        y = y + sum(jnp.where(rows[i] > y[0] * 2, jnp.sin(y[i % 4]), 0.1 * i) for i in range(8))
+        y = jax.lax.cond(y[1] > 0, lambda: jnp.cos(y), lambda: y * 0.5)
+        return y + sum(x[rows[i] % 4] * i for i in range(8))
+
+    return jax.lax.fori_loop(0, 5, body, x)
+
+
+@pytest.mark.usefixtures("scarce")
+def test_what_shares_a_place_is_read_in_its_time_alone(monkeypatch):
+    """Every read, counted or not, of what waits within a run lies between its making and last."""
+    every: list[set[int]] = []
+    add = registers._Runs._add
+
+    def noted(self, item, reads, *makes):
+        pairs = list(reads)
+        every.append({n for n, _ in pairs if self.p.ops[n] != "const"})
+        add(self, item, pairs, *makes)
+
+    function = compiled.Function(indexed, [jax.ShapeDtypeStruct((4,), np.float32)], [])
+    p, _ = function.program((True,))
+    live = find_live(p)
+    schedule.shorten(p, live)
+    monkeypatch.setattr(registers._Runs, "_add", noted)
+    kept = registers.keep(p, live, 16)
+    spans = {n: span for n, span in kept.waiting.items() if n not in kept.crossing}
+    assert len(spans) > 5
+    for at, nodes in enumerate(every):
+        for n in nodes & spans.keys():
+            assert spans[n][0] < at <= spans[n][1], (n, p.ops[n], p.types[n])
+
+
 def test_collection_goes_on_after_a_kernel_is_made():
     """And after one that cannot be."""
     assert gc.isenabled()

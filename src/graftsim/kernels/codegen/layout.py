@@ -89,9 +89,7 @@ def _add_waiting(p: Program, slots: dict[int, int], kept: Kept, lanes: int, end:
         else:
             slots[n] = _aligned(end, width)
             end = slots[n] + width
-        # Of scalars that are no floats `keep` does not count every read: they keep their slots.
-        if p.types[n][0] == "f":
-            heappush(busy, (stop, slots[n], width))
+        heappush(busy, (stop, slots[n], width))
     return end
 
 

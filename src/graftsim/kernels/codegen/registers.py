@@ -101,7 +101,9 @@ def _keep_run(
         for key in run.reads[at]:
             n = key[0]
             hand = masks if p.types[n] == "i1" else vectors
-            if n not in born:
+            if _apart(p, n, p.uniform[n] or lanes == 1):
+                pass  # It is spread again from where LLVM has it.
+            elif n not in born:
                 kept.crossing.add(n)
             elif key not in hand.next and (n, True) not in hand.next:
                 kept.waiting[n] = first + born[n], first + last[n]
@@ -114,6 +116,11 @@ def _keep_run(
                 (masks if p.types[n] == "i1" else vectors).hold(key, reads[key])
         if gone := [key for hand in hands for key in hand.drop()]:
             kept.drops[item] = gone
+
+
+def _apart(p: Program, n: int, single: bool) -> bool:
+    """Whole numbers and bools that all lanes share are in other registers, which LLVM gives out."""
+    return single and p.types[n][0] != "f"
 
 
 def runs(p: Program, live: Live, lanes: int) -> list[Run]:
@@ -130,12 +137,11 @@ class _Runs(Visitor):
         self.all = [Run()]
 
     def _add(self, item: object, reads: Iterable[Key], *makes: int) -> None:
-        # Whole numbers and bools that all lanes share are in other registers, which LLVM gives out.
-        run, ops, types = self.all[-1], self.p.ops, self.p.types
+        run, p = self.all[-1], self.p
         keys: dict[Key, None] = {}
         for n, single in reads:
             single = single or self.lanes == 1
-            if ops[n] != "const" and (types[n][0] == "f" or not single):
+            if p.ops[n] != "const" and not _apart(p, n, single):
                 keys[n, single] = None
         run.items.append(item)
         run.reads.append(list(keys))
