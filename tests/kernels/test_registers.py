@@ -102,13 +102,16 @@ def test_places_in_memory_are_used_again(monkeypatch):
 
 
 def indexed(x):
-    """Row numbers that all lanes share: compared in lanes early, and again behind a branch."""
+    """Row numbers that all lanes share: added to those of each lane twice, and read alone later."""
+    table = jnp.reshape(jnp.outer(x, jnp.arange(50, dtype=x.dtype)), -1)
 
     def body(k, y):
-        rows = 3 * k + jnp.arange(8)
-        y = y + sum(jnp.where(rows[i] > y[0] * 2, jnp.sin(y[i % 4]), 0.1 * i) for i in range(8))
+        own = jnp.clip(y[0] * 3, 0, 9).astype(int)
+        rows = [7 * k + 3 * i for i in range(8)]
+        for _ in range(2):
+            y = y + sum(jnp.sin(table[own + r]) for r in rows)
         y = jax.lax.cond(y[1] > 0, lambda: jnp.cos(y), lambda: y * 0.5)
-        return y + sum(x[rows[i] % 4] * i for i in range(8))
+        return y + sum(table[r] for r in rows).astype(y.dtype)
 
     return jax.lax.fori_loop(0, 5, body, x)
 
