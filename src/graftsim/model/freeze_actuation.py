@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -27,14 +27,15 @@ def freeze_tendons(declared: Declared, tree: Tree, dtype: Any) -> Tendons:
     Raises ModelError: an unknown degree of freedom or frame.
     """
     items = declared.tendons
+    known, frames_at = _numbered(tree.dofs), _numbered(declared.frames)
     entries, coefficients, path = [], [], []
     for t, (name, item) in enumerate(items.items()):
         for joint, c in item["joints"].items():
-            at = _place(f"Tendon '{name}'", "degree of freedom", joint, tree.dofs)
+            at = _place(f"Tendon '{name}'", "degree of freedom", joint, known)
             entries.append((t, at))
             coefficients.append(float(c))
         for kind, frames, share in item["path"]:
-            at = tuple(_frame(declared, f"Tendon '{name}'", x) for x in frames)
+            at = tuple(_place(f"Tendon '{name}'", "frame", x, frames_at) for x in frames)
             path.append(Stretch(t, kind, at, share))
     fields = Tendons.__dataclass_fields__.items()
     leaves = [k for k, f in fields if not f.metadata.get("static") and k != "coefficient"]
@@ -59,15 +60,18 @@ def freeze_actuators(declared: Declared, tree: Tree, dtype: Any) -> Actuators:
     ]
     own = {k: n for x in items.values() for k, n in x["drive"].numbers.items()}
     dofs, tendons, sites = [], [], []
+    dofs_at, tendons_at = _numbered(tree.dofs), _numbered(declared.tendons)
+    frames_at = _numbered(declared.frames)
     for name, item in items.items():
         where = f"Actuator '{name}'"
         joint, tendon, site = (item[k] for k in ("joint", "tendon", "site"))
-        dofs.append(-1 if joint is None else _place(where, "degree of freedom", joint, tree.dofs))
-        known = tuple(declared.tendons)
-        tendons.append(-1 if tendon is None else _place(where, "tendon", tendon, known))
+        dofs.append(-1 if joint is None else _place(where, "degree of freedom", joint, dofs_at))
+        tendons.append(-1 if tendon is None else _place(where, "tendon", tendon, tendons_at))
         if site is not None:
             other = item["reference"]
-            both = [_frame(declared, where, x) if x is not None else -1 for x in (site, other)]
+            both = [
+                -1 if x is None else _place(where, "frame", x, frames_at) for x in (site, other)
+            ]
             sites.append((both[0], both[1]))
     check_prescribed(tree, items, list(zip(dofs, tendons, strict=True)))
     pushed = [x for x in values if x["site"] is not None]
@@ -87,14 +91,15 @@ def freeze_actuators(declared: Declared, tree: Tree, dtype: Any) -> Actuators:
     )
 
 
-def _place(where: str, kind: str, name: str, known: Sequence[str]) -> int:
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """The place of each name."""
+    return {name: k for k, name in enumerate(names)}
+
+
+def _place(where: str, kind: str, name: str, known: Mapping[str, int]) -> int:
     if name not in known:
         raise ModelError(f"{where}: no {kind} named '{name}'. {suggest(name, known)}")
-    return known.index(name)
-
-
-def _frame(declared: Declared, where: str, name: str) -> int:
-    return _place(where, "frame", name, tuple(declared.frames))
+    return known[name]
 
 
 def _column(dtype: Any, rows: list[Any], *shape: int) -> Any:
