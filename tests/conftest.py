@@ -6,6 +6,7 @@ import os
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import time
 from pathlib import Path
 
 import jax
@@ -42,6 +43,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if {item.nodeid, item.nodeid.split("::")[0]} & listed:
             item.add_marker(pytest.mark.long)
+
+
+def pytest_runtest_setup():
+    """Skips what begins after the Unix time GRAFTSIM_TESTS_UNTIL, by which a run must end."""
+    if time.time() > float(os.environ.get("GRAFTSIM_TESTS_UNTIL", "inf")):
+        pytest.skip("no time left: GRAFTSIM_TESTS_UNTIL is over")
 
 
 @pytest.fixture(scope="module", autouse=True)

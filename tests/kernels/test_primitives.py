@@ -131,10 +131,10 @@ def test_equals_jax(name):
 # Names that other versions of JAX give to primitives, and calls that only appear inside others.
 ELSEWHERE = {
     *(NEWER.keys() - CASES.keys()),
-    "pjit", "closed_call", "core_call", "custom_vjp_call_jaxpr", "custom_vjp_call", "checkpoint",
-    "remat", "remat2", "copy_p", "pvary", "switch", "expand_dims", "scatter_add", "scatter_mul",
-    "scatter_min", "scatter_max", "add_any", "reduce_or", "custom_linear_solve", "stop_gradient",
-    "scatter_sub", "empty", "empty2", "dim_as_value",
+    "pjit", "closed_call", "core_call", "eval_jaxpr", "custom_vjp_call_jaxpr", "custom_vjp_call",
+    "checkpoint", "remat", "remat2", "copy_p", "pvary", "switch", "expand_dims", "scatter_add",
+    "scatter_mul", "scatter_min", "scatter_max", "add_any", "reduce_or", "custom_linear_solve",
+    "stop_gradient", "scatter_sub", "empty", "empty2", "dim_as_value",
 }  # fmt: skip
 
 
