@@ -125,7 +125,7 @@ def truth(arm: Arm, e: Effect, rng: np.random.Generator) -> tuple[Any, Any]:
 
 def record(arm: Arm, e: Effect, rng: np.random.Generator) -> list[gs.Recording]:
     """Logs: a joint controller follows sums of sines."""
-    from graftsim.engine.simulator import scan_steps
+    from graftsim.engine.rollout import scan_steps
 
     model, law = truth(arm, e, rng)
     simulator = gs.Simulator(model, DT, integrator=gs.RungeKutta4(), substeps=4)

@@ -31,7 +31,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import graftsim as gs
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.identify.words import Status
 from graftsim.model.catalogue import leaf as leaf_of, with_leaf
 from graftsim.model.model import Model

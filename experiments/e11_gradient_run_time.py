@@ -39,7 +39,7 @@ import numpy as np
 
 import graftsim as gs
 from graftsim import kernels
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.targets import Figures, write_json
 
 Loss = Callable[[jax.Array], jax.Array]

@@ -19,7 +19,7 @@ import numpy as np
 
 from graftsim.compilation import BRIEF
 from graftsim.dynamics.passive import displacement
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.model import Builder, Model, State
 from graftsim.model.catalogue import with_leaf
 from graftsim.model.joints import JOINT_TYPES, JointType

@@ -62,7 +62,7 @@ def final_state(job: Job, checkpoint: bool) -> Callable[..., tuple[Any, Any]]:
     import jax.numpy as jnp
 
     from graftsim import State
-    from graftsim.engine.simulator import scan_steps
+    from graftsim.engine.rollout import scan_steps
 
     of = simulator(job)
     controls = jnp.zeros((job.steps, of.model.nu), job.dtype)

@@ -9,7 +9,7 @@ import pytest
 import graftsim as gs
 from differences import column_errors, jacobians
 from graftsim.contact import Complementarity, LinearComplementarity, SpringDamper
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 
 LAWS = {"ground/*": SpringDamper(), "tip/*": Complementarity()}
 

@@ -13,7 +13,7 @@ import pytest
 import graftsim as gs
 import zoo
 from graftsim.contact import Complementarity, LinearComplementarity, SpringDamper
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 
 LAWS = {"ncp": Complementarity(), "lcp": LinearComplementarity(), "compliant": SpringDamper()}
 QUICK = ("P4", "P5", "P6")

@@ -10,7 +10,7 @@ import graftsim as gs
 import strung
 import zoo
 from differences import column_errors, jacobians
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.model.catalogue import dofs_by_row, row_unit
 
 QUIET = {"integrator": gs.RungeKutta4()}

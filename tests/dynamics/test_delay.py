@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 import graftsim as gs
 import zoo
 from graftsim.dynamics.actuation import delay_shares
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 
 DT, LEVELS = 0.005, np.array([0.0, 1.0, -0.5, 0.7, 0.7, -1.2, 0.3, 0.9])
 

@@ -12,7 +12,7 @@ import pytest
 import zoo
 from graftsim import GraftsimWarning, ImplicitDamping, RungeKutta4, SemiImplicitEuler, Simulator
 from graftsim.engine import backend
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.errors import KernelError, ModelError
 from graftsim.kernels import compiled
 
@@ -183,7 +183,7 @@ def test_auto_falls_back_and_says_so(monkeypatch):
     def refuse(*_, **__):
         raise KernelError("Kernels do not know the primitive 'sort' (somewhere.py:1).")
 
-    monkeypatch.setattr("graftsim.engine.simulator.steps_on_kernels", refuse)
+    monkeypatch.setattr("graftsim.engine.rollout.steps_on_kernels", refuse)
     with pytest.warns(GraftsimWarning, match="sort"):
         run = simulator.rollout(state, steps=5)
     with warnings.catch_warnings():

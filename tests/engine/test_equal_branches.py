@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import zoo
 from graftsim import Simulator
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.kernels import rows
 
 STEPS = 4

@@ -12,7 +12,7 @@ import graftsim as gs
 from closed_mechanisms import FOUR_BAR, load
 from differences import column_errors, jacobians
 from graftsim import dynamics
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 
 LAW = gs.contact.Complementarity()
 

@@ -10,7 +10,7 @@ import zoo
 from differences import column_errors, jacobians
 from graftsim import dynamics
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler, Simulator
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.errors import ModelError
 from graftsim.model import Builder
 from graftsim.model.state import State

@@ -14,7 +14,8 @@ import pytest
 import zoo
 from graftsim.dynamics.mechanism import prepare
 from graftsim.engine import ImplicitDamping, RungeKutta4, SemiImplicitEuler, Simulator
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
+from graftsim.engine.step import advance
 from graftsim.errors import VariableError
 from graftsim.model.fuse import fuse
 from graftsim.taps import OFF, Scope
@@ -48,7 +49,7 @@ def test_unused_scope_leaves_the_program_unchanged(integrator):
     simulator = Simulator(model, DT, integrator=integrator)
 
     def step(simulator, state, u, scope):
-        return simulator._advance(prepare(fuse(simulator.model)), state, u, scope())
+        return advance(simulator, prepare(fuse(simulator.model)), state, u, scope())
 
     def program(scope):
         return jax.make_jaxpr(lambda s, x, c: step(s, x, c, scope))(simulator, state, u)

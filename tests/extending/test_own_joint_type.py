@@ -17,7 +17,7 @@ from graftsim.dynamics import (
     link_poses,
     mass_matrix,
 )
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.model.joint_type import AdditiveJoint, Coordinate, Freedom, constant, spatial
 from graftsim.spatial import rotation
 

@@ -22,7 +22,7 @@ from graftsim import (
     Simulator,
     ZeroAtRest,
 )
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 
 Q, V = "joint.q[*]", "joint.qd[*]"
 GRAFTS = {

@@ -23,7 +23,7 @@ from graftsim import (
     ZeroAtRest,
     dynamics,
 )
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.model.catalogue import with_leaf
 
 Q, V = "joint.q", "joint.qd"

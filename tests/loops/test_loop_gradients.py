@@ -10,7 +10,7 @@ import zoo
 from differences import column_errors, jacobians
 from graftsim.dynamics.mechanism import prepare
 from graftsim.engine.closing import residual
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.model import fuse
 from graftsim.model.loops import Couplings, Loops
 

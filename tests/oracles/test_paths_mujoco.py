@@ -7,7 +7,7 @@ import pytest
 import graftsim as gs
 import strung
 import zoo
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 
 TOLERANCE = 1e-10
 

@@ -18,7 +18,8 @@ from graftsim.control.ilqr_forward import Feedback, split
 from graftsim.control.ilqr_programs import Form, Packed
 from graftsim.control.ilqr_result import Solution
 from graftsim.control.linear import tangent_size
-from graftsim.engine.simulator import Simulator, ready
+from graftsim.engine.simulator import Simulator
+from graftsim.engine.step import ready
 from graftsim.errors import ControlError
 from graftsim.model.model import Actuators
 from graftsim.model.state import State

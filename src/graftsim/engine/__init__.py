@@ -6,7 +6,8 @@ from graftsim.engine.integrators import (
     RungeKutta4,
     SemiImplicitEuler,
 )
-from graftsim.engine.simulator import Simulator, Trajectory
+from graftsim.engine.rollout import Trajectory
+from graftsim.engine.simulator import Simulator
 
 __all__ = [
     "ImplicitDamping",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax
@@ -18,29 +17,19 @@ from jaxtyping import Array, Float
 from graftsim.contact.by_pair import contact_law
 from graftsim.contact.law import ContactLaw
 from graftsim.displayed import displayed
-from graftsim.dynamics.actuation import (
-    Commands,
-    delay_shares,
-    held_before,
-    next_held,
-    steps_back,
-)
-from graftsim.dynamics.actuation.prescribed_motion import arrived, prescribed
-from graftsim.dynamics.mechanism import Mechanism, prepare
-from graftsim.engine.backend import steps_on_kernels
-from graftsim.engine.checkpoints import scan_keeping
-from graftsim.engine.closing import assemble, closed
+from graftsim.dynamics.actuation import steps_back
+from graftsim.dynamics.mechanism import prepare
+from graftsim.engine.closing import assemble
 from graftsim.engine.integrators import Integrator, SemiImplicitEuler
 from graftsim.engine.prescribed_motion import check_commands
-from graftsim.engine.recorded import reader
-from graftsim.errors import GraftsimWarning, KernelError, ModelError, VariableError, suggest
+from graftsim.engine.rollout import Backend, Trajectory, chosen
+from graftsim.engine.step import advance, ready, scope_of, shares_of
+from graftsim.errors import GraftsimWarning, ModelError, suggest
 from graftsim.model.catalogue import labels
 from graftsim.model.fuse import fuse
 from graftsim.model.model import Model
 from graftsim.model.state import State
-from graftsim.taps import CATALOGUE, OFF, Augmentation, Grafts, Scope, Tapper, Variable
-
-Backend = Literal["auto", "kernel", "xla"]
+from graftsim.taps import CATALOGUE, Grafts, Scope, Variable
 
 
 class Binds(Protocol):
@@ -49,27 +38,6 @@ class Binds(Protocol):
     def bind(self, simulator: Simulator, *, key: Any = None) -> Grafts:
         """Networks wired to the variables of a simulator."""
         ...
-
-
-class Trajectory(eqx.Module):
-    """A roll-out: `states` at times 0, dt ... T dt (leading axis T + 1), and what was recorded.
-
-    `recorded[name]` has leading axis T: the value in the step that starts at that time.
-    """
-
-    states: State
-    time: Float[Array, " t"]
-    recorded: dict[str, Array]
-
-    @property
-    def q(self) -> Float[Array, "t nq"]:
-        """Joint positions."""
-        return self.states.q
-
-    @property
-    def qd(self) -> Float[Array, "t nv"]:
-        """Joint velocities."""
-        return self.states.qd
 
 
 class Simulator(eqx.Module):
@@ -192,7 +160,7 @@ class Simulator(eqx.Module):
         u = jnp.zeros(self.model.nu, state.q.dtype) if u is None else u
         state = ready(self, state, u)
         m = prepare(fuse(self.model))
-        return self._advance(m, state, u, self._scope(state), self._delay_shares())
+        return advance(self, m, state, u, scope_of(self, state), shares_of(self))
 
     def rollout(
         self,
@@ -232,17 +200,7 @@ class Simulator(eqx.Module):
         if keep_every is not None and (keep_every < 1 or n % keep_every):
             raise ModelError(f"keep_every must divide the {n} steps, got {keep_every}.")
         check_commands(self, state, controls)
-        return _choose(backend)(self, state, controls, tuple(record), keep_every)
-
-    def _scope(
-        self, state: State, augmentations: Mapping[str, Augmentation] | None = None, *,
-        always: bool = False,
-    ) -> Any:  # fmt: skip
-        """Scope of a step: with the grafts first, then further augmentations; OFF for neither."""
-        found = dict(self.grafts.augmentations(state.memory)) if self.grafts is not None else {}
-        for name, f in (augmentations or {}).items():
-            found[name] = _both(found[name], f) if name in found else f
-        return Scope(found) if found or always else OFF
+        return chosen(backend)(self, state, controls, tuple(record), keep_every)
 
     def variables(self) -> dict[str, tuple[tuple[int, ...], Variable, tuple[str, ...]]]:
         """Named variables in the order of computation: shape, description, labels of the rows."""
@@ -251,66 +209,13 @@ class Simulator(eqx.Module):
 
         def trace(state: State, u: Array) -> None:
             plain = replace(self, grafts=None)
-            plain._advance(m, ready(plain, state, u), u, scope, plain._delay_shares())
+            advance(plain, m, ready(plain, state, u), u, scope, shares_of(plain))
 
         jax.eval_shape(trace, self.initial_state(), jnp.zeros(self.model.nu, self.dt.dtype))
         return {
             name: (jnp.shape(scope[name]), CATALOGUE[name], labels(m.model, CATALOGUE[name].rows))
             for name in scope.names()
         }
-
-    def _advance(
-        self, m: Mechanism, state: State, u: Float[Array, " nu"], scope: Any, shares: Any = ()
-    ) -> State:
-        """A step in a scope; what grafts remember is what they saw at its start."""
-        memory, held = state.memory, state.held
-        path = prescribed(m, state, u, self.dt)
-        state = replace(state, memory=(), held=())
-        state = self._integrate(m, state, Commands(u, path=path), scope, (shares, held))
-        state = arrived(m, path, state)
-        if self.back:
-            # A graft may have changed the commands.
-            held = next_held(m.model.actuator, held, u if scope is OFF else scope["control.u"])
-        if self.grafts is not None:
-            memory = self.grafts.remember(scope, memory)
-        return replace(state, memory=memory, held=held)
-
-    def _delay_shares(self) -> Any:
-        """Shares of present and earlier commands in each sub-step; () without delays."""
-        if not self.back:
-            if any(self.model.actuator.longest_delay):
-                raise ModelError(
-                    "The model has delays, and the simulator was made for one without, or with a "
-                    "traced dt: make it anew, Simulator(model, dt), or give it `back`."
-                )
-            return ()
-        return delay_shares(self.model.actuator, self.dt, self.substeps, self.back)
-
-    def _integrate(
-        self, m: Mechanism, state: State, u: Commands, scope: Tapper, delay: Any
-    ) -> State:
-        """All sub-steps; `delay` is (shares, held)."""
-        h = self.dt / self.substeps
-        mixed, left = _mixed(*delay), self.substeps
-        if scope is not OFF or left == 1:
-            # Variables are named in the first sub-step, at the start of the step.
-            first, mixed = jax.tree.map(_head, mixed), jax.tree.map(_tail, mixed)
-            state = self._substep(m, state, _mix(u, first), h, scope)
-            left -= 1
-        if left == 0:
-            return state
-
-        def body(s: State, mixed: Any) -> tuple[State, None]:
-            return self._substep(m, s, _mix(u, mixed), h, scope.again()), None
-
-        return jax.lax.scan(body, state, mixed, length=left)[0]
-
-    def _substep(
-        self, m: Mechanism, state: State, u: Commands, h: Float[Array, ""], scope: Tapper
-    ) -> State:
-        """h seconds on."""
-        state = self.integrator.advance(m, state, u, h, scope, self.contact)
-        return closed(m, state) if m.model.closed else state
 
 
 def _absent(model: Model) -> str:
@@ -321,168 +226,6 @@ def _absent(model: Model) -> str:
         "the files (--package-dir, package_dirs=[...]), or go on without these shapes: --without "
         "meshes, without=['meshes']."
     )
-
-
-def _mixed(shares: Any, held: Any) -> tuple[Any, Any]:
-    """Share of the present command and what acts of earlier ones [substeps, nd]; () for none."""
-    if isinstance(shares, tuple):
-        return (), ()
-    return shares[:, 0], jnp.sum(shares[:, 1:] * held, 1)
-
-
-def _mix(u: Commands, mixed: tuple[Any, Any]) -> Commands:
-    return u._replace(share=mixed[0], earlier=mixed[1])
-
-
-def _head(x: Array) -> Array:
-    return x[0]
-
-
-def _tail(x: Array) -> Array:
-    return x[1:]
-
-
-def scan_steps(
-    simulator: Simulator,
-    state: State,
-    controls: Float[Array, "t nu"],
-    record: tuple[str, ...] = (),
-    augmentations: Mapping[str, Augmentation] | None = None,
-    *,
-    checkpoint: bool = False,
-) -> Trajectory:
-    """The roll-out itself, to be traced inside a jitted function.
-
-    With `checkpoint` reverse mode keeps the states alone and computes each step again.
-    """
-    kept = 1 if checkpoint else None
-    after = _stack_steps(simulator, state, controls, record, kept, augmentations)
-    return _trajectory(simulator, state, controls, *after)
-
-
-def _stack_steps(
-    simulator: Simulator,
-    state: State,
-    controls: Float[Array, "t nu"],
-    record: tuple[str, ...],
-    keep_every: int | None,
-    augmentations: Mapping[str, Augmentation] | None = None,
-) -> tuple[State, dict[str, Array]]:
-    """States after each step, and what was recorded in it."""
-    m = prepare(fuse(simulator.model))
-    chosen = [(text, reader(simulator, m.model, text)) for text in record]
-    state = ready(simulator, state, _first_command(simulator, controls))
-    shares = simulator._delay_shares()
-
-    def body(s: State, u: Array) -> tuple[State, tuple[State, dict[str, Array]]]:
-        scope = simulator._scope(s, augmentations, always=bool(chosen))
-        new = simulator._advance(m, s, u, scope, shares)
-        kept = {text: read(scope) for text, read in chosen}
-        return new, (new, kept)
-
-    return scan_keeping(body, state, controls, keep_every)[1]
-
-
-def _trajectory(
-    simulator: Simulator, state: State, controls: Array, states: State, recorded: dict[str, Array]
-) -> Trajectory:
-    """With the initial state in front."""
-    state = ready(simulator, state, _first_command(simulator, controls))
-    states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
-    time = simulator.dt * jnp.arange(states.q.shape[0])
-    return Trajectory(states=states, time=time, recorded=recorded)
-
-
-def _rollout_kernel(
-    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...],
-    keep_every: int | None,
-) -> Trajectory:  # fmt: skip
-    how = (record, keep_every or 1)
-    stacked = steps_on_kernels(
-        _stack_steps, simulator, state, controls, how, any_length=how[1] == 1
-    )
-    return _assemble(simulator, state, controls, *stacked)
-
-
-_assemble = jax.jit(_trajectory)
-
-
-def _choose(backend: Backend) -> Callable[..., Trajectory]:
-    if backend == "kernel":
-        return _rollout_kernel
-    if backend == "xla" or (backend == "auto" and jax.default_backend() != "cpu"):
-        return _rollout
-    if backend != "auto":
-        raise ModelError(f"backend '{backend}'. {suggest(backend, ('auto', 'kernel', 'xla'))}")
-
-    def attempt(*arguments: Any) -> Trajectory:
-        try:
-            return _rollout_kernel(*arguments)
-        except KernelError as error:
-            warnings.warn(f"The roll-out runs on XLA: {error}", GraftsimWarning, stacklevel=3)
-            return _rollout(*arguments)
-
-    return attempt
-
-
-@partial(jax.jit, static_argnums=(3, 4))
-def _rollout(
-    simulator: Simulator, state: State, controls: Array, record: tuple[str, ...],
-    keep_every: int | None,
-) -> Trajectory:  # fmt: skip
-    after = _stack_steps(simulator, state, controls, record, keep_every)
-    return _trajectory(simulator, state, controls, *after)
-
-
-def ready(simulator: Simulator, state: State, u: Any) -> State:
-    """A state that was made without regard to grafts, contact, delays begins with fresh memory.
-
-    u: the first commands. Raises VariableError: it has the memory of other grafts or delays.
-    """
-    if simulator.back:
-        u = jnp.zeros(simulator.model.nu, state.q.dtype) if u is None else u
-        held = held_before(simulator.model.actuator, u, simulator.back)
-        if isinstance(state.held, tuple):
-            state = replace(state, held=held)
-        elif jnp.shape(state.held) != held.shape:
-            raise VariableError(
-                f"The state remembers commands of shape {jnp.shape(state.held)}, and delays of "
-                f"this simulator need {held.shape}. dataclasses.replace(state, held=()) starts "
-                "with the first command, held for long."
-            )
-    law = simulator.contact
-    rest = () if law is None else law.rest(simulator.model)
-    # Impulses are a first guess: those of other contacts are no use, and no harm.
-    if _form(state.impulse) != _form(rest):
-        state = replace(state, impulse=rest)
-    if simulator.grafts is None:
-        return state
-    fresh = simulator.grafts.memory()
-    # An empty tuple has no leaves: traced or not, this is a question about structure.
-    if not jax.tree.leaves(state.memory):
-        return replace(state, memory=fresh)
-    if _form(state.memory) != _form(fresh):
-        raise VariableError(
-            "The state has the memory of other grafts than the simulator's. Start afresh with "
-            "dataclasses.replace(state, memory=())."
-        )
-    return state
-
-
-def _first_command(simulator: Simulator, controls: Array) -> Any:
-    """[nu] where it matters; a slice, because kernels are made for any number of steps."""
-    if not simulator.back or (isinstance(controls.shape[0], int) and controls.shape[0] == 0):
-        return None
-    return jax.lax.index_in_dim(controls, 0, keepdims=False)
-
-
-def _form(memory: Any) -> Any:
-    leaves, structure = jax.tree.flatten(memory)
-    return structure, [jnp.shape(x) for x in leaves]
-
-
-def _both(first: Augmentation, second: Augmentation) -> Augmentation:
-    return lambda value, scope: second(first(value, scope), scope)
 
 
 def _coordinates(given: Any, default: np.ndarray, names: tuple[str, ...], dtype: Any, what: str):

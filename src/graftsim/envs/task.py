@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from graftsim.engine import Simulator, Trajectory
-from graftsim.engine.simulator import scan_steps
+from graftsim.engine.rollout import scan_steps
 from graftsim.errors import ModelError
 from graftsim.model.state import State
 

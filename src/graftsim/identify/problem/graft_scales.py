@@ -11,7 +11,8 @@ import numpy as np
 
 from graftsim.dynamics import bias_forces
 from graftsim.dynamics.mechanism import Mechanism, prepare
-from graftsim.engine.simulator import Simulator, Trajectory
+from graftsim.engine.rollout import Trajectory
+from graftsim.engine.simulator import Simulator
 from graftsim.graft.bound import BoundGraft, BoundGrafts
 from graftsim.graft.wiring import Target
 from graftsim.identify.problem.residuals import started

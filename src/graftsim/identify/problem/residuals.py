@@ -16,7 +16,8 @@ from graftsim.dynamics.actuation import delayed_controls, settled_act
 from graftsim.dynamics.mechanism import prepare
 from graftsim.engine.closing import near
 from graftsim.engine.integrators import move
-from graftsim.engine.simulator import Simulator, Trajectory, scan_steps
+from graftsim.engine.rollout import Trajectory, scan_steps
+from graftsim.engine.simulator import Simulator
 from graftsim.identify.problem.parameters import SimulatorAndSensors
 from graftsim.identify.problem.windows import Windows
 from graftsim.model.fuse import fuse
