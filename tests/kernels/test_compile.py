@@ -8,6 +8,7 @@ import pytest
 
 from graftsim import kernels
 from graftsim.errors import KernelError
+from graftsim.kernels import machine_code
 from graftsim.kernels.codegen.liveness import find_live
 
 LANES = (1, 2, 7, 8, 19)
@@ -183,7 +184,7 @@ def test_parameters_leave_the_time_loop():
 
         return jax.lax.scan(body, x, None, length=10)[0]
 
-    program, _ = kernels.compile(f, jnp.ones(2), 2.0).function.program((True, False))
+    program, _ = machine_code.program(kernels.compile(f, jnp.ones(2), 2.0).function, (True, False))
     live = find_live(program)
     inner = [program.ops[n] for n in live.nodes if program.regions[n].depth == 2]
     assert sorted(inner) == ["mul", "mul", "mul", "phi", "phi"]

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from graftsim import kernels
+from graftsim.kernels import machine_code
 
 
 def lowered(f, *args, lanes=True):
     """A function before its machine code, every argument different from lane to lane."""
     function = kernels.compile(f, *args).function
-    return function.lower((lanes,) * len(function.in_avals), lanes)
+    return machine_code.lower(function, (lanes,) * len(function.in_avals), lanes)
 
 
 def spiral(x, a):

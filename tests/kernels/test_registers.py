@@ -11,11 +11,12 @@ from test_schedule import M, X, busy
 
 from graftsim import kernels
 from graftsim.errors import KernelError
-from graftsim.kernels import compiled
+from graftsim.kernels import machine_code
 from graftsim.kernels.codegen import emit, registers, schedule
 from graftsim.kernels.codegen.layout import lay_out
 from graftsim.kernels.codegen.liveness import find_live
 from graftsim.kernels.codegen.target import host
+from graftsim.kernels.function import Function
 
 
 @pytest.fixture
@@ -67,8 +68,8 @@ def _products(n):
             out = jnp.sin(out) * value
         return out
 
-    function = compiled.Function(f, [jax.ShapeDtypeStruct((4,), np.float32)], [])
-    p, _ = function.program((True,))
+    function = Function(f, [jax.ShapeDtypeStruct((4,), np.float32)], [])
+    p, _ = machine_code.program(function, (True,))
     return p, find_live(p)
 
 
@@ -127,8 +128,8 @@ def test_what_shares_a_place_is_read_in_its_time_alone(monkeypatch):
         every.append({n for n, _ in pairs if self.p.ops[n] != "const"})
         add(self, item, pairs, *makes)
 
-    function = compiled.Function(indexed, [jax.ShapeDtypeStruct((4,), np.float32)], [])
-    p, _ = function.program((True,))
+    function = Function(indexed, [jax.ShapeDtypeStruct((4,), np.float32)], [])
+    p, _ = machine_code.program(function, (True,))
     live = find_live(p)
     schedule.shorten(p, live)
     monkeypatch.setattr(registers._Runs, "_add", noted)

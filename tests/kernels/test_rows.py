@@ -9,7 +9,7 @@ from jax import lax
 from test_random import SMOOTH, build, step
 
 from graftsim import kernels
-from graftsim.kernels import rows
+from graftsim.kernels import machine_code, rows
 from graftsim.kernels.codegen.liveness import find_live
 from graftsim.kernels.rows import groups, worth
 
@@ -42,7 +42,9 @@ def repeated(f, turns=4):
 def lowered(f, *args):
     """Program of one simulation and what of it is needed, as machine code is made of it."""
     kernel = kernels.compile(f, *args)
-    found = kernel.function.lower((False,) * len(kernel.function.in_avals), many=False)
+    found = machine_code.lower(
+        kernel.function, (False,) * len(kernel.function.in_avals), many=False
+    )
     return found.program, found.live
 
 
@@ -154,7 +156,7 @@ def test_a_row_that_needs_the_one_before_it_is_no_row():
 def test_what_groups_save_is_kept_up_to_date():
     """Dropping one group after the other leaves the same counts as counting anew."""
     kernel = kernels.compile(legs, LEGS)
-    p, _ = kernel.function.program((False,), many=False)
+    p, _ = machine_code.program(kernel.function, (False,), many=False)
     found = groups.Groups(p, find_live(p))
     found.grow([t for x in p.rows if len(x) == 4 for t in map(tuple, x.reshape(4, -1).T.tolist())])
     kept = worth.Worth(found)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from agreement import agree
 
-from graftsim.kernels import compiled
+from graftsim.kernels import machine_code
 from graftsim.kernels.codegen import schedule
 from graftsim.kernels.codegen.liveness import find_live
+from graftsim.kernels.function import Function
 from graftsim.kernels.ir.statements import Region
 
 RANDOM = np.random.default_rng(5)
@@ -43,12 +44,12 @@ def test_reordered_code_computes_the_same(f):
 @pytest.mark.parametrize("many", [False, True])
 def test_operands_come_first_and_close(many):
     """Depth first: valid, complete, and with fewer values alive at a time."""
-    function = compiled.Function(
+    function = Function(
         lambda x, m: [jnp.tanh(m @ x) @ m[:, k] for k in range(4)],
         [jax.ShapeDtypeStruct(s, np.float32) for s in ((4,), (4, 4))],
         [],
     )
-    p, _ = function.program((False, False), many)
+    p, _ = machine_code.program(function, (False, False), many)
     live = find_live(p)
     region: Region = p.tile
     before = [n for n in region.items if isinstance(n, int) and n in live.nodes]

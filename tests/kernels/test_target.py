@@ -13,7 +13,7 @@ import pytest
 from agreement import agree
 
 from graftsim import kernels
-from graftsim.kernels import compiled
+from graftsim.kernels import machine_code
 from graftsim.kernels.codegen import machine, target
 from graftsim.kernels.codegen.target import Target
 
@@ -66,10 +66,10 @@ def function():
 def test_objects_of_other_processors(function, name, many):
     """Of their form, with vectors of their width, and asking for nothing that they lack."""
     wanted, head, register, lacking = FORMS[name]
-    lowered = function.lower((many, False), many, wanted)
+    lowered = machine_code.lower(function, (many, False), many, wanted)
     if many:
         assert lowered.layout.lanes == wanted.vector_bytes // 8
-    text = function.text(lowered)
+    text = machine_code.text(function, lowered)
     code = machine.object_file(text, wanted)
     assert code.startswith(head)
     if name in MACHINE_OF_ELF:
@@ -86,7 +86,7 @@ def test_objects_of_other_processors(function, name, many):
 def test_the_host_is_a_target_like_any_other(function):
     """Without a target, and with this machine's, the text is the same."""
     own = target.host()
-    texts = [function.lower((True, False), True, t).module.text for t in (None, own)]
+    texts = [machine_code.lower(function, (True, False), True, t).module.text for t in (None, own)]
     assert texts[0] == texts[1]
     assert machine.object_file(texts[0], own)
     assert {replace(own, features=f).vector_bytes for f in ("", "+avx", "+avx,+avx512f")} == {
@@ -98,6 +98,6 @@ def test_the_host_is_a_target_like_any_other(function):
 def test_values_without_wide_vectors(monkeypatch):
     """The base of x86-64, on a processor that has more: the same numbers as JAX's."""
     base = replace(BASE, triple=target.host().triple)
-    for module in (machine, compiled):
+    for module in (machine, machine_code):
         monkeypatch.setattr(module, "host", lambda: base)
     agree(busy, X, np.linspace(0.1, 1.0, 7), lanes=(1, 7))

@@ -11,6 +11,7 @@ from agreement import agree, close
 from jax import lax
 
 from graftsim import kernels
+from graftsim.kernels import machine_code
 from graftsim.kernels.codegen.liveness import find_live
 
 R = np.random.default_rng(11)
@@ -47,7 +48,9 @@ def simulate(layers, x, net: Callable = apply):
 def wide_operations(f, *args) -> int:
     """How many operations on vectors the kernel of one simulation has."""
     kernel = kernels.compile(f, *args)
-    p, _ = kernel.function.program((False,) * len(kernel.function.in_avals), many=False)
+    p, _ = machine_code.program(
+        kernel.function, (False,) * len(kernel.function.in_avals), many=False
+    )
     return sum(not p.uniform[n] and p.ops[n] != "pack" for n in find_live(p).nodes)
 
 

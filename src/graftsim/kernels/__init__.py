@@ -16,7 +16,7 @@ import numpy as np
 from graftsim.errors import KernelError
 from graftsim.kernels import inspection
 from graftsim.kernels.binding import call, thread_count, threads
-from graftsim.kernels.compiled import Function
+from graftsim.kernels.function import Function
 from graftsim.kernels.functions.real import Real
 from graftsim.kernels.ir.sizes import LEAST, Undecided
 from graftsim.kernels.rules.own import elementary

@@ -21,8 +21,9 @@ import numpy as np
 from jax.extend import core as jex
 from jax.interpreters import ad, batching, mlir
 
-from graftsim.kernels.compiled import Code, Function
+from graftsim.kernels.function import Function
 from graftsim.kernels.ir.sizes import value
+from graftsim.kernels.machine_code import Code
 
 _THREADS: ContextVar[int | None] = ContextVar("graftsim_threads", default=None)
 

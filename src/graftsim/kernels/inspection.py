@@ -11,8 +11,9 @@ import jax
 
 from graftsim.errors import KernelError, suggest
 from graftsim.kernels.codegen import count
-from graftsim.kernels.compiled import Function, Lowered
+from graftsim.kernels.function import Function
 from graftsim.kernels.ir.printing import text_of
+from graftsim.kernels.machine_code import Lowered, lower
 
 Level = Literal["program", "llvm"]
 LEVELS: tuple[Level, ...] = ("program", "llvm")
@@ -25,7 +26,7 @@ def text(function: Function, batched: Sequence[bool], level: Level, names: Seque
     """
     if level not in LEVELS:
         raise KernelError(f"There is no level '{level}' of a kernel. {suggest(level, LEVELS)}")
-    lowered = function.lower(tuple(batched), any(batched))
+    lowered = lower(function, tuple(batched), any(batched))
     if level == "llvm":
         return lowered.module.text
     inputs = len(function.in_avals)
