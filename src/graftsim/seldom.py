@@ -10,11 +10,12 @@ what it needs from the arguments alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cached_property, partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import core
 from jax.core import Tracer
 from jax.custom_derivatives import SymbolicZero
 from jax.extend import core as jex
@@ -89,7 +90,8 @@ def _seldom_jvp(branch, primals, tangents):
         return jax.lax.cond(condition, go, stay)
 
     out = _seldom(branch, condition, *leaves)
-    found = _linear(push, pull, (condition, *leaves), [tangents[1 + k] for k in moving])
+    ends = [leaves[k] for k in shown]
+    found = _linear(push, pull, (condition, *leaves), [tangents[1 + k] for k in moving], ends)
     at = dict(zip(shown, found, strict=True))
     return out, [
         at[k] if k in at else SymbolicZero(jax.typeof(y).to_tangent_aval())
@@ -103,69 +105,108 @@ seldom_p = jex.Primitive("graftsim_seldom")
 seldom_p.multiple_results = True
 
 
-def _linear(push: Callable, pull: Callable, given: Leaves, ts: Leaves) -> list[Any]:
-    """push(condition, leaves, ts), linear in ts, with pull as its transpose."""
+class Traced:
+    """A closed jaxpr that is traced when it is first read; reverse mode never reads half of them.
+
+    outs: the avals of its results.
+    """
+
+    def __init__(self, f: Callable[..., Leaves], avals: Leaves, outs: Leaves) -> None:
+        self._f, self.in_avals, self.outs = f, avals, outs
+
+    @cached_property
+    def closed(self) -> jex.ClosedJaxpr:
+        """The jaxpr with its constants."""
+        return jax.make_jaxpr(self._f)(*self.in_avals)
+
+    @property
+    def jaxpr(self) -> Any:
+        """The jaxpr."""
+        return self.closed.jaxpr
+
+    @property
+    def consts(self) -> Leaves:
+        """Values of its constants."""
+        return self.closed.consts
+
+    @property
+    def eqns(self) -> Leaves:
+        """Its equations."""
+        return self.closed.eqns
+
+    def __call__(self, *args: Any) -> list[Any]:
+        """Evaluate it."""
+        return jex.jaxpr_as_fun(self.closed)(*args)
+
+    def mapped(self, size: int, axes: Leaves) -> Traced:
+        """The same of `size` arguments each, along these axes; results have them in front."""
+
+        def many(x: Any, axis: int | None) -> Any:
+            if axis is None:
+                return x
+            return jax.ShapeDtypeStruct((*x.shape[:axis], size, *x.shape[axis:]), x.dtype)
+
+        avals = [many(x, axis) for x, axis in zip(self.in_avals, axes, strict=True)]
+        return Traced(jax.vmap(self, axes), avals, [many(x, 0) for x in self.outs])
+
+
+def _linear(push: Callable, pull: Callable, given: Leaves, ts: Leaves, outs: Leaves) -> list[Any]:
+    """push(condition, leaves, ts), linear in ts, with pull as its transpose; outs: like results."""
 
     def at(f: Callable) -> Callable[..., list[Any]]:
         return lambda *xs: f(xs[0], xs[1 : len(given)], xs[len(given) :])
 
-    avals = [jax.typeof(x) for x in given]
-    forward = jax.make_jaxpr(at(push))(*avals, *map(jax.typeof, ts))
-
-    @cache
-    def backward() -> Any:
-        return jax.make_jaxpr(at(pull))(*avals, *forward.out_avals)
-
-    return seldom_p.bind(*given, *ts, map=forward, transpose=backward, given=len(given))
+    known, moving, shown = ([jax.typeof(x) for x in xs] for xs in (given, ts, outs))
+    forward = Traced(at(push), [*known, *moving], shown)
+    backward = Traced(at(pull), [*known, *shown], moving)
+    return seldom_p.bind(*given, *ts, linear_map=forward, pull_back=backward, given=len(given))
 
 
 @seldom_p.def_abstract_eval
-def _abstract(*_: Any, map: Any, **__: Any) -> list[Any]:
-    return list(map.out_avals)
+def _abstract(*_: Any, linear_map: Traced, **__: Any) -> list[Any]:
+    return [core.ShapedArray(x.shape, x.dtype) for x in linear_map.outs]
 
 
-def _run(*args: Any, map: Any, **_: Any) -> list[Any]:
-    return jex.jaxpr_as_fun(map)(*args)
+def _run(*args: Any, linear_map: Traced, **_: Any) -> list[Any]:
+    return linear_map(*args)
 
 
 seldom_p.def_impl(lambda *args, **params: jax.jit(partial(_run, **params))(*args))
 mlir.register_lowering(seldom_p, mlir.lower_fun(_run, multiple_results=True))
 
 
-def _jvp(primals: Leaves, tangents: Leaves, *, map: Any, transpose: Any, given: int):
+def _jvp(primals: Leaves, tangents: Leaves, *, linear_map: Traced, pull_back: Traced, given: int):
     if all(type(t) is ad.Zero for t in tangents[:given]):
         ts = [ad.instantiate_zeros(t) for t in tangents[given:]]
         out, d = (
-            seldom_p.bind(*primals[:given], *x, map=map, transpose=transpose, given=given)
+            seldom_p.bind(
+                *primals[:given], *x, linear_map=linear_map, pull_back=pull_back, given=given
+            )
             for x in (primals[given:], ts)
         )
         return out, d
     ts = [ad.instantiate_zeros(t) for t in tangents]
-    return jax.jvp(partial(_run, map=map), list(primals), ts)
+    return jax.jvp(linear_map, list(primals), ts)
 
 
-def _transposed(cts: Leaves, *args: Any, map: Any, transpose: Any, given: int):
+def _transposed(cts: Leaves, *args: Any, linear_map: Traced, pull_back: Traced, given: int):
     cts = [ad.instantiate_zeros(ct) for ct in cts]
-    out = seldom_p.bind(*args[:given], *cts, map=transpose(), transpose=lambda: map, given=given)
+    out = seldom_p.bind(
+        *args[:given], *cts, linear_map=pull_back, pull_back=linear_map, given=given
+    )
     return [None] * given + out
 
 
-def _batched(args: Leaves, dims: Leaves, *, map: Any, transpose: Any, given: int):
+def _batched(args: Leaves, dims: Leaves, *, linear_map: Traced, pull_back: Traced, given: int):
     size = next(x.shape[d] for x, d in zip(args, dims, strict=True) if d is not None)
     linear = [
         batching.bdim_at_front(x, d, size) for x, d in zip(args[given:], dims[given:], strict=True)
     ]
-    axes = list(dims[:given])
-
-    def mapped(closed: Any) -> Any:
-        f = jax.vmap(jex.jaxpr_as_fun(closed), [*axes, *(0 for _ in closed.in_avals[given:])])
-        ends = [jax.ShapeDtypeStruct((size, *a.shape), a.dtype) for a in closed.in_avals[given:]]
-        return jax.make_jaxpr(f)(*(jax.typeof(x) for x in args[:given]), *ends)
-
-    out = seldom_p.bind(
-        *args[:given], *linear, map=mapped(map), transpose=cache(lambda: mapped(transpose())),
-        given=given,
-    )  # fmt: skip
+    forward, backward = (
+        f.mapped(size, [*dims[:given], *(0 for _ in f.in_avals[given:])])
+        for f in (linear_map, pull_back)
+    )
+    out = seldom_p.bind(*args[:given], *linear, linear_map=forward, pull_back=backward, given=given)
     return out, [0] * len(out)
 
 

@@ -8,7 +8,7 @@ from jax import lax
 from jax.extend.core import jaxprs_in_params
 
 from graftsim import kernels
-from graftsim.kernels import compiled  # noqa: F401  (its import registers the rules)
+from graftsim.kernels import machine_code  # noqa: F401  (its import registers the rules)
 from graftsim.kernels.ir.trace import RULES
 from graftsim.seldom import seldom
 

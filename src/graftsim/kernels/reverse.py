@@ -14,7 +14,7 @@ from typing import Any
 
 from jax.extend import core as jex
 
-from graftsim.kernels.ir.jaxprs import opened, parameters, part_of
+from graftsim.kernels.ir.jaxprs import inside, opened, parameters, part_of
 
 # Writing a number and reading it again takes about as long as so many operations.
 _TRANSFER = 16
@@ -98,7 +98,7 @@ def _variables(atoms: Iterable[Any]) -> list[Any]:
 
 def _repeats(e: Any) -> bool:
     return e.primitive.name in _LOOPS or any(
-        _repeats(inner) for jaxpr in jex.jaxprs_in_params(e.params) for inner in jaxpr.eqns
+        _repeats(inner) for jaxpr in inside(e) for inner in jaxpr.eqns
     )
 
 
@@ -120,7 +120,7 @@ def _work(jaxpr: Any) -> int:
     """Operations of a jaxpr, one turn of its loops."""
     total = 0
     for e in jaxpr.eqns:
-        inner = list(jex.jaxprs_in_params(e.params))
+        inner = list(inside(e))
         each = 1
         if e.primitive.name == "dot_general":
             ((axes, _), _), x = e.params["dimension_numbers"], e.invars[0].aval

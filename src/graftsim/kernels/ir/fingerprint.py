@@ -22,7 +22,7 @@ from graftsim.kernels.ir.jaxprs import is_jaxpr, opened, parameters
 _APART = {
     "jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "name", "in_shardings", "out_shardings",
     "in_layouts", "out_layouts", "ctx_mesh", "sharding", "out_sharding",
-    "compiler_options_kvs", "donated_invars",
+    "compiler_options_kvs", "donated_invars", "pull_back",
 }  # fmt: skip
 # Primitives whose rules are from outside the package, which no digest follows.
 UNNAMED: set[str] = set()

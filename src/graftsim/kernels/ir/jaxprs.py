@@ -7,7 +7,7 @@ and results. Only this module knows of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jax.extend import core as jex
@@ -21,6 +21,13 @@ def is_jaxpr(x: Any) -> bool:
 def opened(x: Any) -> tuple[Any, Sequence[Any]]:
     """A jaxpr, closed or not, as one whose variables can be given, and its constants."""
     return (getattr(x, "jaxpr", x), x.consts) if hasattr(x, "consts") else (x, ())
+
+
+def inside(eqn: Any) -> Iterator[Any]:
+    """Jaxprs that an equation calls; also one that is traced no sooner than it is read."""
+    yield from jex.jaxprs_in_params(eqn.params)
+    if "linear_map" in eqn.params:
+        yield opened(eqn.params["linear_map"])[0]
 
 
 def part_of(x: Any, constants: Sequence[Any], **parts: Any) -> Any:

@@ -18,7 +18,7 @@ from jax.extend.source_info_util import summarize  # pyright: ignore
 
 from graftsim.errors import KernelError
 from graftsim.kernels.ir.arrays import EXPLODE, EXPLODE_INPUT, Arrays, LazyArray, Value
-from graftsim.kernels.ir.jaxprs import opened, parameters
+from graftsim.kernels.ir.jaxprs import inside, opened, parameters
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.sizes import Size, Undecided, size, within
 from graftsim.kernels.ir.types import DTYPES, TYPES
@@ -168,7 +168,7 @@ def check(jaxpr: Any, caller: str = "") -> None:
             type_of(v.aval)
         # Jaxprs that combine the elements of a scatter are read by its rule.
         if not eqn.primitive.name.startswith("scatter"):
-            for inner in jex.jaxprs_in_params(eqn.params):
+            for inner in inside(eqn):
                 check(inner, where)
 
 

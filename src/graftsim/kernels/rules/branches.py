@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax.extend.core import jaxprs_in_params
 
 from graftsim.kernels.ir.arrays import Index, LazyArray, Value
+from graftsim.kernels.ir.jaxprs import inside
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Branch
 from graftsim.kernels.ir.trace import Interpreter, rule
@@ -92,7 +92,7 @@ def _length(jaxpr: Any) -> int:
     total = 0
     for e in jaxpr.eqns:
         turns = _LONG if e.primitive.name == "while" else e.params.get("length", 1)
-        total += 1 + turns * sum(map(_length, jaxprs_in_params(e.params)))
+        total += 1 + turns * sum(map(_length, inside(e)))
     return total
 
 

@@ -19,7 +19,7 @@ def _call(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
 
 @rule("graftsim_seldom")
 def _seldom(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
-    return t.closed(params["map"], xs)
+    return t.closed(params["linear_map"], xs)
 
 
 @rule("custom_linear_solve")
