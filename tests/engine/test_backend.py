@@ -14,7 +14,7 @@ from graftsim import GraftsimWarning, ImplicitDamping, RungeKutta4, SemiImplicit
 from graftsim.engine import backend
 from graftsim.engine.rollout import scan_steps
 from graftsim.errors import KernelError, ModelError
-from graftsim.kernels import machine_code
+from graftsim.kernels import function
 
 STEPS = 30
 
@@ -214,13 +214,13 @@ def test_another_length_makes_no_new_kernel(machine, monkeypatch):
     """Roll-outs and gradients of any number of steps share machine code, and equal XLA's."""
     model, state, u = machine()
     simulator = Simulator(model, 2e-3, substeps=2)
-    made, build = [], function.Function._build
+    made, build = [], function.build
 
-    def count(self, *args):
+    def count(*args):
         made.append(args)
-        return build(self, *args)
+        return build(*args)
 
-    monkeypatch.setattr(function.Function, "_build", count)
+    monkeypatch.setattr(function, "build", count)
 
     def final(state, controls, backend):
         run = simulator.rollout(state, controls, backend=backend, record=("joint.tau",))
