@@ -281,7 +281,16 @@ def exact(name: str) -> Callable[[Any], Any]:
 
 def in_domain(name: str, x: np.ndarray) -> np.ndarray:
     """Arguments with real finite results."""
-    low = {"log": 0, "log1p": -1, "acosh": 1, "rsqrt": 0, "asin": -1, "acos": -1, "atanh": -1}
+    low = {
+        "log": 0,
+        "log2": 0,
+        "log1p": -1,
+        "acosh": 1,
+        "rsqrt": 0,
+        "asin": -1,
+        "acos": -1,
+        "atanh": -1,
+    }
     high = {"asin": 1, "acos": 1, "atanh": 1, "erf_inv": 1}
     low["erf_inv"] = -1
     return x[(x > low.get(name, -np.inf)) & (x < high.get(name, np.inf))]

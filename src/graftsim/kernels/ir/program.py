@@ -44,6 +44,8 @@ class Program(Algebra):
         self.tile = Region(self.root, loop=True)
         self.region = self.tile
         self._constants: dict[tuple[str, Any], int] = {}
+        # The same by what was asked for, before it is rounded to the type.
+        self._given: dict[Any, int] = {}
 
     def __str__(self) -> str:
         """One line an instruction, in the order of evaluation; see `printing`."""
@@ -54,6 +56,9 @@ class Program(Algebra):
     def const(self, value: Any, type: str) -> int:
         """Constant of a type."""
         kind = value.__class__
+        given = (type, kind, value or repr(value)) if kind is not Size else None
+        if (found := self._given.get(given)) is not None:
+            return found
         plain = (
             (kind is float and type == "f64")
             or (kind is int and type == "i64" and -INT64 <= value < INT64)
@@ -69,6 +74,8 @@ class Program(Algebra):
         found = self._constants.get(key)
         if found is None:
             found = self._constants[key] = self._append("const", (value,), type, self.root, True)
+        if given is not None and value == value:
+            self._given[given] = found
         return found
 
     def _append(

@@ -78,6 +78,13 @@ class Interpreter:
         self.on_constant: Callable[[np.ndarray], Value] | None = None
         # Lanes that count, inside a branch that only some take.
         self.mask: int | None = None
+        # How many loops have been met, in the program and in each body that is being traced.
+        self.met = [0]
+        # What proved to hold of the carry of a loop, by where the loop stands.
+        self.learned: dict[Any, Any] = {}
+        # Is this the body of a loop of which nothing is learned yet? And how many loops inside
+        # such bodies were left before all that is assumed of them held.
+        self.trying, self.unproved = False, 0
 
     def literal(self, value: Any, aval: Any) -> Value:
         """Value of a constant array, of the type that JAX takes it for: 1.0 may be a float32."""

@@ -26,8 +26,11 @@ STATE = 1024
 class Carry:
     """What goes round a loop: scalars as phis, large arrays in memory."""
 
-    def __init__(self, t: Interpreter, inits: list[Value], avals: list[Any]) -> None:
+    def __init__(self, t: Interpreter, inits: list[Value], avals: list[Any], body: Any) -> None:
         self.t, self.p = t, t.p
+        t.met[-1] += 1
+        # Where the loop stands: the same each time that a loop around it is traced.
+        self.site = (*t.met, id(body))
         self.avals = avals
         self.inits: list[Value] = []
         self.memory: list[LazyArray | None] = []
@@ -49,6 +52,31 @@ class Carry:
         # Scalars that are carried in one vector: by lane, their positions.
         self.groups: list[dict[int, int]] = []
         self.scattered: set[int] = set()
+        self.fresh = not self._recall()
+
+    def _recall(self) -> bool:
+        """Begin with what proved to hold before, where a loop around this one is traced again."""
+        if self.site not in self.t.learned:
+            return False
+        memory, belief, groups, scattered = self.t.learned[self.site]
+        if any(m is not None and not kept for m, kept in zip(self.memory, memory, strict=True)):
+            return False
+        for k, kept in enumerate(memory):
+            if kept and self.memory[k] is None:
+                self.memory[k] = copy_of(self.t, self.inits[k], type_of(self.avals[k]))
+        self.scalars = self._flat()
+        assert len(self.scalars) == len(belief)
+        self.belief = [
+            "free" if b in ("uniform", "wide") and not self.p.uniform[n] else b
+            for b, n in zip(belief, self.scalars, strict=True)
+        ]
+        self.groups, self.scattered = list(groups), set(scattered)
+        return True
+
+    def learn(self) -> None:
+        """Remember what holds, for the next time that the loop is traced."""
+        memory = [m is not None for m in self.memory]
+        self.t.learned[self.site] = memory, self.belief, self.groups, self.scattered
 
     def _flat(self) -> list[int]:
         own = zip(self.inits, self.memory, strict=True)
@@ -191,7 +219,9 @@ class Carry:
             loop.phis.append(phi)
             loop.inits.append(init)
             loop.nexts.append(n)
-            results.append(p.result(loop, p.types[init], p.uniform[phi]))
+            results.append(
+                p.result(loop, p.types[init], p.uniform[phi] and (b != "free" or p.wide > 1))
+            )
         for group, phi, init in zip(self.groups, self.wide_phis, self.wide_inits, strict=True):
             loop.phis.append(phi)
             loop.inits.append(init)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from graftsim.kernels.ir.arrays import Index, LazyArray, Value
 from graftsim.kernels.ir.jaxprs import opened
 from graftsim.kernels.ir.sizes import within
-from graftsim.kernels.ir.statements import Buffer, Loop
+from graftsim.kernels.ir.statements import Buffer, Loop, Region
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 from graftsim.kernels.rules.branches import choose, choose_rows
 from graftsim.kernels.rules.carry import STATE, Carry
@@ -54,18 +55,18 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
     if length == 1:
         out = body(list(xs[nc : nc + nk]), t.arrays.index(0))
         return [*out[:nk], *(_first_axis(t, y) for y in out[nk:])]
-    carry = Carry(t, list(xs[nc : nc + nk]), in_avals[nc : nc + nk])
+    carry = Carry(t, list(xs[nc : nc + nk]), in_avals[nc : nc + nk], params["jaxpr"])
     stacked = [p.buffer(type_of(a), math.prod(a.shape), uniform=False) for a in avals[nk:]]
-    while True:
-        carry.demote()
+
+    def turn() -> tuple[bool, tuple[Any, ...]]:
         region = p.open(loop=True)
         counter = p.phi("i64", True)
         i = p.sub(t.arrays.index(length - 1), counter) if backward else counter
         outs = body(carry.enter(), i)
         nexts, arrays = carry.nexts(outs[:nk])
-        if carry.holds(nexts):
-            break
-        _discard(t)
+        return carry.holds(nexts), (region, counter, i, outs, nexts, arrays)
+
+    region, counter, i, outs, nexts, arrays = _settled(t, carry, turn)
     for y, buffer, aval in zip(outs[nk:], stacked, avals[nk:], strict=True):
         shape = tuple(aval.shape)
         t.arrays.write(y, buffer, lambda j, s=shape: t.arrays.offset(s, (i, *j)))
@@ -81,6 +82,32 @@ def _scan(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[A
         for b, y, a in zip(stacked, outs[nk:], avals[nk:], strict=True)
     ]
     return [*after, *ys]
+
+
+def _settled(t: Interpreter, carry: Carry, turn: Callable[[], tuple[bool, Any]]) -> Any:
+    """Trace a body, by `turn`, until all that is assumed of the carry holds; what it gives then.
+
+    The first trace of a body of which nothing is learned is most often the first of two, so loops
+    inside of it are traced once, whether what is assumed of them holds or not.
+    """
+    outer, here = t.trying, t.p.region
+    t.trying = outer or (carry.fresh and t.p.wide == 1)
+    while True:
+        carry.demote()
+        before = t.unproved
+        t.met.append(0)
+        holds, found = turn()
+        t.met.pop()
+        t.unproved += not holds
+        if outer or t.unproved == before:
+            break
+        while t.p.region is not here:
+            done = t.p.close()
+        _discard(t, done)
+        t.trying = False
+    t.trying = outer
+    carry.learn()
+    return found
 
 
 def _stack_of(
@@ -111,9 +138,8 @@ def _first_axis(t: Interpreter, y: Value) -> Value:
     return y[None]
 
 
-def _discard(t: Interpreter) -> None:
-    """Leave a region as if it had not been traced; its stores never happened."""
-    done = t.p.close()
+def _discard(t: Interpreter, done: Region) -> None:
+    """A region is as if it had not been traced; its stores never happened."""
     for b in t.p.buffers:
         if b.stores:
             b.stores[:] = [s for s in b.stores if not _within(s.region, done)]
@@ -134,10 +160,10 @@ def _while(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
     test_consts = [t.arrays.readable(x) for x in xs[:n1]]
     body_consts = [t.arrays.readable(x) for x in xs[n1 : n1 + n2]]
     inits = xs[n1 + n2 :]
-    carry = Carry(t, list(inits), params["body_jaxpr"].in_avals[n2:])
+    carry = Carry(t, list(inits), params["body_jaxpr"].in_avals[n2:], params["body_jaxpr"])
     ambient = t.mask
-    while True:
-        carry.demote()
+
+    def turn() -> tuple[bool, tuple[Any, ...]]:
         region = p.open(loop=True)
         values = carry.enter()
         # The test is the head of the body; a finished lane keeps its values.
@@ -158,10 +184,9 @@ def _while(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[
         elif not uniform:
             outs = [choose(t, going, new, old) for new, old in zip(outs, values, strict=True)]
         nexts, arrays = carry.nexts(outs)
-        if carry.holds(nexts, diverges=not uniform):
-            break
-        p.close()
-        _discard(t)
+        return carry.holds(nexts, diverges=not uniform), (region, side, going, nexts, arrays)
+
+    region, side, going, nexts, arrays = _settled(t, carry, turn)
     carry.update(arrays)
     p.close()
     p.close()
