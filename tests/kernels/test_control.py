@@ -8,6 +8,7 @@ from agreement import agree, close
 from jax import lax
 
 from graftsim import kernels
+from graftsim.kernels.ir.trace import RULES
 
 B = 19
 R = np.random.default_rng(11)
@@ -271,3 +272,21 @@ def test_loops_over_what_all_lanes_share():
         lambda w, x: lax.scan(lambda c, _: (jnp.tanh(w @ c), c[:2]), x, None, length=3),
         weights, R.normal(size=(B, 200)), axes=(None, 0),
     )  # fmt: skip
+
+
+def test_a_body_in_loops_is_traced_a_few_times(monkeypatch):
+    """What proved to hold of an inner loop is not found anew in each trace of the outer ones."""
+    traced, sin = [], RULES["sin"]
+    monkeypatch.setitem(RULES, "sin", lambda *args: (traced.append(args), sin(*args))[1])
+
+    def nested(depth, x):
+        if depth == 0:
+            # A zero that stays, one that a neighbour's sine reaches, one that comes out at once.
+            return x * 0.9 + jnp.array([0.0, 0.1, 0.0, 0.0]) + jnp.roll(jnp.sin(x), 1) * 0.1
+        return lax.fori_loop(0, 2, lambda _, x: nested(depth - 1, x), x)
+
+    for depth in (1, 3, 5):
+        traced.clear()
+        agree(lambda x, depth=depth: nested(depth, jnp.array([0.0, 0.0, 0.0, 1.0]) * x), X[:, 0])
+        # Compiled for one simulation and for lanes.
+        assert len(traced) <= 2 * (depth + 3)

@@ -13,6 +13,7 @@ from jax.extend import core as jex
 from graftsim import kernels
 from graftsim.kernels import kept
 from graftsim.kernels.ir.fingerprint import _APART, fingerprint
+from graftsim.seldom import seldom
 
 
 def name(f, *args):
@@ -61,6 +62,17 @@ def test_the_same_program_has_the_same_name():
 def test_another_program_has_another_name(what):
     """Whatever differs, deep inside a loop too."""
     assert name(OTHERS[what], X) not in (None, name(plain, X))
+
+
+def test_derivatives_of_seldom_branches_have_names():
+    """Each its own: those of contact are the programs that take longest to lower."""
+
+    def gradient(factor):
+        return jax.grad(lambda x: jnp.sum(seldom(x[0] > 0, lambda y: jnp.sin(y) * factor, x)))
+
+    names = [name(gradient(factor), X) for factor in (2.0, 2.0, 3.0)]
+    assert names[0] is not None
+    assert names[0] == names[1] != names[2]
 
 
 def test_types_and_shapes_count():
