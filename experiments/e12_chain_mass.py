@@ -119,7 +119,7 @@ def compare(figures: Figures) -> None:
                          abs(g / right - 1))  # fmt: skip
 
 
-def seconds_of(f: Callable[[], Any], tries: int = 7) -> float:
+def seconds_of(f: Callable[[], Any], tries: int = 60) -> float:
     """Median time of a call, after one that compiles."""
     jax.block_until_ready(f())
     found = []
