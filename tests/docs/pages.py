@@ -2,10 +2,13 @@
 
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-BLOCK = re.compile(r"(?:<!-- not run: (.+?) -->\n+)?^( *)```(\w+)\n(.*?)^ *```$", re.M | re.S)
+BLOCK = re.compile(
+    r"(?:<!-- (not run|wants): ([^\n]+?) -->\n+)?^( *)```(\w+)\n(.*?)^ *```$", re.M | re.S
+)
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
 
@@ -19,16 +22,22 @@ class Block:
     spared: str
 
 
+def missing(packages: str) -> str:
+    """Those of some packages, with commas between, that are not installed."""
+    return ", ".join(x for x in packages.split(", ") if find_spec(x) is None)
+
+
 def blocks(page: Path, *languages: str) -> list[Block]:
     """The blocks of a page in some languages; scripts that it shows whole are tested as such."""
     text = page.read_text(encoding="utf-8")
     found = []
     for match in BLOCK.finditer(text):
-        spared, indent, language, code = match.groups()
+        comment, words, indent, language, code = match.groups()
         code = re.sub(f"^{indent}", "", code, flags=re.M)
-        line = text.count("\n", 0, match.start(4)) + 1
+        line = text.count("\n", 0, match.start(5)) + 1
+        spared = missing(words) if comment == "wants" else words or ""
         if language in languages and not code.startswith("--8<--"):
-            found.append(Block(language, code, line, spared or ""))
+            found.append(Block(language, code, line, spared))
     return found
 
 

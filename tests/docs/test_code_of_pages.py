@@ -2,7 +2,8 @@
 
 What a page takes for granted stands in `assumed/PAGE.py`: names that its first block uses, and
 `holds`, which says what must be true in the end. A block that cannot run carries a comment
-`<!-- not run: reason -->` before it.
+`<!-- not run: reason -->` before it; one that `<!-- wants: packages -->` runs where all of them are
+installed.
 """
 
 import glob
