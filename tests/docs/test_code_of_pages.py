@@ -25,7 +25,7 @@ WITH_CODE = [p for p in PAGES if any(not b.spared for b in blocks(p, *LANGUAGES)
 # Pages whose commands are run too, with the files of `machine.py`.
 WITH_COMMANDS = ("how_do_i",)
 # Minutes each.
-SLOW = ("how_do_i", "locomotion", "policies")
+SLOW = ("discovery", "how_do_i", "locomotion", "policies", "posterior")
 
 
 def execute(text: str, name: str, line: int, names: dict) -> None:
