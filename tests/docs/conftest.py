@@ -5,6 +5,7 @@ import shutil
 import pytest
 from machine import write
 
+import graftsim as gs
 import quick_compilation  # noqa: F401
 from graftsim.graft.network import NETWORKS
 from graftsim.graft.structure import STRUCTURES
@@ -13,6 +14,10 @@ from graftsim.kernels.ir.trace import RULES
 from graftsim.model.drive_type import OWN_NUMBERS
 from graftsim.recordings.channels import LAYOUTS
 from graftsim.sensors.sensor import KINDS
+
+# Modules fill the tables when they are imported, which names of the package do when first used.
+for _name in gs.__all__:
+    getattr(gs, _name)
 
 
 @pytest.fixture(scope="session")
