@@ -18,7 +18,7 @@ def ours(model, state):
 
     @zoo.jit
     def all_of(state):
-        run = gs.engine.simulator.scan_steps(
+        run = gs.engine.rollout.scan_steps(
             simulator, state, jnp.zeros((1, model.nu)), ("link.acceleration",)
         )
         R, p = dynamics.link_poses(model, state.q)
