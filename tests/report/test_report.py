@@ -247,3 +247,14 @@ def test_the_head_counts_what_is_known_if_the_file_may_be_off():
     assert said.startswith("2 of 2 parameters are known to within ±10")
     assert "if the file is right, 0 if it may be off" in said
     assert "if the file" not in _knowledge((sharp, dataclasses.replace(sharp, name="c")))
+
+
+def test_what_was_not_held_out_is_not_printed():
+    """Errors of held-out windows stand in the text only where there are some."""
+    found = result()
+    assert " RMS " in str(found) and ", held out " in str(found)
+    bare = [
+        dataclasses.replace(e, heldout_before=np.nan, heldout_after=np.nan) for e in found.errors
+    ]
+    text = str(dataclasses.replace(found, errors=tuple(bare)))
+    assert " RMS " in text and "held out" not in text and "nan" not in text

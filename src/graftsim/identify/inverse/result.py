@@ -11,7 +11,7 @@ import numpy as np
 
 from graftsim.identify.inverse.base import BaseParameters
 from graftsim.identify.inverse.cutoff import Filtering
-from graftsim.identify.results.result import QUANTILE, finite, plain
+from graftsim.identify.results.result import QUANTILE, error_line, finite, plain
 from graftsim.identify.results.whiteness import LackOfFit
 from graftsim.identify.words import Status
 from graftsim.model.model import Model
@@ -108,11 +108,7 @@ class InverseFit:
             f"{r.unit}{'' if r.status == Status.IDENTIFIED else f' ({r.status})'}"
             for r in self.base
         ]
-        rows += [
-            f"{e.channel:<32} RMS {e.train_before:.3g} -> {e.train_after:.3g} {e.unit}, held out "
-            f"{e.heldout_before:.3g} -> {e.heldout_after:.3g}"
-            for e in self.errors
-        ]
+        rows += map(error_line, self.errors)
         return "\n".join([*rows, self.filtering.text, self.verdict, *self.notes])
 
     __repr__ = __str__

@@ -96,6 +96,14 @@ class ErrorRow:
     heldout_after: float
 
 
+def error_line(e: Any) -> str:
+    """An `ErrorRow`, or a row of an inverse fit, in one line; held out only what was."""
+    line = f"{e.channel:<32} RMS {e.train_before:.3g} -> {e.train_after:.3g} {e.unit}"
+    if np.isnan(e.heldout_before) and np.isnan(e.heldout_after):
+        return line
+    return f"{line}, held out {e.heldout_before:.3g} -> {e.heldout_after:.3g}"
+
+
 @dataclass(frozen=True)
 class Trace:
     """One channel over one window of a recording: measured [n, d], simulated before and after."""
@@ -273,11 +281,7 @@ class Result:
             f"{r.unit}{'' if r.status == Status.IDENTIFIED else f' ({r.status})'}"
             for r in self.parameters
         ]
-        rows += [
-            f"{e.channel:<32} RMS {e.train_before:.3g} -> {e.train_after:.3g} {e.unit}, "
-            f"held out {e.heldout_before:.3g} -> {e.heldout_after:.3g}"
-            for e in self.errors
-        ]
+        rows += map(error_line, self.errors)
         return "\n".join([f"{self.outcome} in {self.seconds:.1f} s", *rows])
 
     __repr__ = __str__
