@@ -64,7 +64,7 @@ def scan_steps(
     """
     kept = 1 if checkpoint else None
     after = _stack_steps(simulator, state, controls, record, kept, augmentations)
-    return _trajectory(simulator, state, controls, *after)
+    return _trajectory(simulator.dt, *after)
 
 
 def _stack_steps(
@@ -74,11 +74,11 @@ def _stack_steps(
     record: tuple[str, ...],
     keep_every: int | None,
     augmentations: Mapping[str, Augmentation] | None = None,
-) -> tuple[State, dict[str, Array]]:
-    """States after each step, and what was recorded in it."""
+) -> tuple[State, tuple[State, dict[str, Array]]]:
+    """The state that the first step starts from; states after each, and what was recorded in it."""
     m = prepare(fuse(simulator.model))
     chosen = [(text, reader(simulator, m.model, text)) for text in record]
-    state = ready(simulator, state, _first_command(simulator, controls))
+    first = ready(simulator, state, _first_command(simulator, controls))
     shares = shares_of(simulator)
 
     def body(s: State, u: Array) -> tuple[State, tuple[State, dict[str, Array]]]:
@@ -87,16 +87,14 @@ def _stack_steps(
         kept = {text: read(scope) for text, read in chosen}
         return new, (new, kept)
 
-    return scan_keeping(body, state, controls, keep_every)[1]
+    return first, scan_keeping(body, first, controls, keep_every)[1]
 
 
-def _trajectory(
-    simulator: Simulator, state: State, controls: Array, states: State, recorded: dict[str, Array]
-) -> Trajectory:
+def _trajectory(dt: Array, first: State, after: tuple[State, dict[str, Array]]) -> Trajectory:
     """With the initial state in front."""
-    state = ready(simulator, state, _first_command(simulator, controls))
-    states = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), state, states)
-    time = simulator.dt * jnp.arange(states.q.shape[0])
+    states, recorded = after
+    states = jax.tree.map(lambda x, rest: jnp.concatenate([x[None], rest]), first, states)
+    time = dt * jnp.arange(states.q.shape[0])
     return Trajectory(states=states, time=time, recorded=recorded)
 
 
@@ -108,7 +106,8 @@ def _rollout_kernel(
     stacked = steps_on_kernels(
         _stack_steps, simulator, state, controls, how, any_length=how[1] == 1
     )
-    return _assemble(simulator, state, controls, *stacked)
+    # Not with the simulator among the arguments: JAX would take its hundred arrays apart again.
+    return _assemble(simulator.dt, *stacked)
 
 
 _assemble = jax.jit(_trajectory)
@@ -137,8 +136,7 @@ def _rollout(
     simulator: Simulator, state: State, controls: Array, record: tuple[str, ...],
     keep_every: int | None,
 ) -> Trajectory:  # fmt: skip
-    after = _stack_steps(simulator, state, controls, record, keep_every)
-    return _trajectory(simulator, state, controls, *after)
+    return _trajectory(simulator.dt, *_stack_steps(simulator, state, controls, record, keep_every))
 
 
 def _first_command(simulator: Simulator, controls: Array) -> Any:

@@ -189,8 +189,9 @@ class Simulator(eqx.Module):
         if controls is None:
             assert steps is not None
             # NumPy, not JAX: dispatching jnp.zeros takes longer than 100 compiled steps.
-            controls = jnp.asarray(np.zeros((steps, self.model.nu), state.q.dtype))
-        controls = jnp.asarray(controls, state.q.dtype)
+            controls = np.zeros((steps, self.model.nu), state.q.dtype)
+        else:
+            controls = jnp.asarray(controls, state.q.dtype)
         if controls.ndim != 2 or controls.shape[1] != self.model.nu:
             raise ModelError(
                 f"controls must have shape [steps, {self.model.nu}] "
