@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import shutil
 import subprocess
 
 import pytest
@@ -37,7 +38,7 @@ def completed(script, folder, *words):
     return [x for x in offered if x], registered
 
 
-@pytest.mark.parametrize(
+WORDS = pytest.mark.parametrize(
     ("words", "offered"),
     [
         (("fi",), ["fit"]),
@@ -47,12 +48,31 @@ def completed(script, folder, *words):
         (("fit", "ro"), []),
     ],
 )
+
+
+@WORDS
 def test_bash_completes(script, tmp_path, words, offered):
     """Commands, flags, values and files; where there is nothing, bash's own files."""
     (tmp_path / "run.toml").touch()
     found, registered = completed(script, tmp_path, "graftsim", *words)
     assert sorted(x for x in found if not words[-1] or x.startswith(words[-1])) == offered
     assert "-o default" in registered
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@WORDS
+def test_fish_completes(tmp_path, capsys, words, offered):
+    """The same, asked of fish itself."""
+    assert main(["completion", "fish"]) == 0
+    (tmp_path / "words.fish").write_text(capsys.readouterr().out)
+    (tmp_path / "run.toml").touch()
+    ask = f"source words.fish; complete -C 'graftsim {' '.join(words)}'"
+    done = subprocess.run(["fish", "-c", ask], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and not done.stderr
+    found = [line.split("\t")[0] for line in done.stdout.splitlines()]
+    # fish offers what is alike as well, 'run.toml' for 'ro', but no flag where a word is wanted.
+    assert set(offered) <= set(found)
+    assert words[-1].startswith("-") or not any(x.startswith("-") for x in found)
 
 
 def test_bash_knows_every_command(script, tmp_path):
