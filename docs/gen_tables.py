@@ -1,7 +1,8 @@
 """Write tables into the pages: parameters and variables from the code's own catalogues, and results
-from the files in docs/results that experiments wrote (`--json`), with machine and date.
+from the files in docs/results that experiments wrote (`--json`), with machine and date. Those that
+docs/results.md has no place for stand in docs/figures.md, in the order of their names.
 
-python docs/gen_tables.py            rewrites docs/model.md, docs/variables.md and docs/results.md
+python docs/gen_tables.py            rewrites the pages
 python docs/gen_tables.py --check    exits with 1 when a page is out of date
 """
 
@@ -36,13 +37,24 @@ def figures(path: Path) -> str:
     return "\n".join([*lines, "", f"*{made['date']}, {made['machine']}, {versions}.*"])
 
 
+def section(path: Path) -> str:
+    """Heading, script and table."""
+    made = json.loads(path.read_text(encoding="utf-8"))
+    script = f"`experiments/{path.stem}.py`, {made['seconds']:.0f} s"
+    return f"## {made['title']}\n\n{script}\n\n{figures(path)}"
+
+
 def pages() -> dict[str, dict[str, str]]:
     """Tables by page and mark."""
     kept = sorted((DOCS / "results").glob("*.json"))
+    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    among = [path for path in kept if f"<!-- figures {path.stem} -->" in text]
+    others = [path for path in kept if path not in among]
     return {
         "model.md": {"parameters": catalogue(PARAMETERS)},
         "variables.md": {"variables": catalogue(CATALOGUE)},
-        "results.md": {f"figures {path.stem}": figures(path) for path in kept},
+        "results.md": {f"figures {path.stem}": figures(path) for path in among},
+        "figures.md": {"figures": "\n\n".join(map(section, others))},
     }
 
 
