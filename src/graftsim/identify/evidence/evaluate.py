@@ -155,20 +155,8 @@ class _Runner:
 
     def initial(self, theta: np.ndarray, guess: np.ndarray) -> np.ndarray:
         """Displacements of the initial states that fit what may be seen of each window."""
-        none = np.zeros(0, int)
-
-        def jacobian(local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            r, _, J = self._seen.jacobian(theta, local, none)
-            return r, J
-
         options = LevenbergMarquardt(iterations=LOCAL_ITERATIONS, cost_tolerance=1e-4)
-        return best_initial_states(
-            lambda local: self._seen.residual(theta, local),
-            jacobian,
-            guess,
-            self.problem.local_std,
-            options,
-        )
+        return best_initial_states(self._seen, theta, guess, self.problem.local_std, options)
 
     def run(self, theta: np.ndarray, local: np.ndarray) -> _Run:
         """Simulate every window."""

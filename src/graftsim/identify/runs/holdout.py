@@ -40,20 +40,8 @@ class Heldout:
 
     def _initial(self, theta: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Displacements of the initial states that fit each window best."""
-        none = np.zeros(0, int)
-
-        def jacobian(local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            r, _, J = self.compiled.jacobian(theta, local, none)
-            return r, J
-
         options = LevenbergMarquardt(iterations=ITERATIONS, cost_tolerance=1e-5)
-        return best_initial_states(
-            lambda local: self.compiled.residual(theta, local),
-            jacobian,
-            start,
-            self.problem.local_std,
-            options,
-        )
+        return best_initial_states(self.compiled, theta, start, self.problem.local_std, options)
 
 
 def compare(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Float
 
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.optim.bounded import Bounded
 from graftsim.optim.least_squares import LevenbergMarquardt, Points, minimise_many
 
-# Displacements [w, s] of the initial states -> residuals [w, m], and their Jacobians [w, m, s].
-Residuals = Callable[[np.ndarray], np.ndarray]
-Jacobians = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
 
 def best_initial_states(
-    residuals: Residuals,
-    jacobians: Jacobians,
+    program: ResidualProgram,
+    theta: Float[np.ndarray, " p"],
     guess: Float[np.ndarray, "w s"],
     local_std: Float[np.ndarray, " s"],
     options: LevenbergMarquardt,
 ) -> Float[np.ndarray, "w s"]:
-    """Displacements of the initial states that fit each window best.
+    """Displacements of the initial states that fit each window of a program best at theta.
 
     Windows are problems of their own, side by side; one that diverges keeps its guess.
     """
     if not guess.shape[1]:
         return guess
+    none = np.zeros(0, int)
 
     def many(_: np.ndarray, local: np.ndarray) -> np.ndarray:
-        return residuals(local[:, 0])[:, None]
+        return program.residual(theta, local[:, 0])[:, None]
 
     def slopes(_: np.ndarray, local: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r, J = jacobians(local[:, 0])
+        r, _, J = program.jacobian(theta, local[:, 0], none)
         return r[:, None], np.zeros((*r[:, None].shape, 0)), J[:, None]
 
     start = Points.at(np.zeros((len(guess), 0)), guess[:, None], options.damping)
