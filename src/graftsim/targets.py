@@ -114,6 +114,6 @@ def _circumstances() -> dict[str, Any]:
     libraries = {name: version(name) for name in ("jax", "numpy")}
     return {
         "date": datetime.date.today().isoformat(),
-        "machine": f"{platform.machine()}, {cores} cores",
+        "machine": f"{platform.machine()}, {cores} core{'s' * (cores != 1)}",
         "versions": {"graftsim": __version__, "python": platform.python_version(), **libraries},
     }
