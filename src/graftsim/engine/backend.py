@@ -21,9 +21,8 @@ from jaxtyping import Array, Float
 
 from graftsim.kernels import CompiledFunction, compile, length
 
-Recorded = dict[str, Array]
-# Stack of (state after each step, what was recorded), given simulator, state, controls and more.
-Stepper = Callable[..., tuple[Any, Recorded]]
+# What a roll-out computes, of simulator, state, controls and more.
+Stepper = Callable[..., Any]
 
 _KERNELS: OrderedDict[Any, CompiledFunction] = OrderedDict()
 # By the identity of leaves: those leaves, what is known of them, and its key.
@@ -39,7 +38,7 @@ def steps_on_kernels(
     how: tuple[Any, ...],
     *,
     any_length: bool,
-) -> tuple[Any, Recorded]:
+) -> Any:
     """`stepper(simulator, state, controls, *how)` on a kernel, compiled on first use.
 
     any_length: one kernel serves all numbers of steps, else each has its own.
@@ -60,7 +59,7 @@ def steps_on_kernels(
     kernel = _KERNELS.get(key)
     if kernel is None:
 
-        def run(leaves: list[Array], state: Any, controls: Array) -> tuple[Any, Recorded]:
+        def run(leaves: list[Array], state: Any, controls: Array) -> Any:
             return stepper(jax.tree.unflatten(tree, leaves), state, controls, *how)
 
         steps = controls.shape[0] if lone else length()

@@ -186,22 +186,21 @@ class Simulator(eqx.Module):
         """
         if (controls is None) == (steps is None):
             raise ModelError("rollout needs either controls [steps, nu] or a number of steps.")
-        if controls is None:
-            assert steps is not None
-            # NumPy, not JAX: dispatching jnp.zeros takes longer than 100 compiled steps.
-            controls = np.zeros((steps, self.model.nu), state.q.dtype)
-        else:
-            controls = jnp.asarray(controls, state.q.dtype)
-        if controls.ndim != 2 or controls.shape[1] != self.model.nu:
+        dtype, nu = state.q.dtype, self.model.nu
+        # NumPy, not JAX: dispatching jnp.zeros takes longer than 100 compiled steps.
+        commands: Any = np.zeros((steps or 0, nu), dtype)
+        if controls is not None:
+            commands = jnp.asarray(controls, dtype)
+        if commands.ndim != 2 or commands.shape[1] != nu:
             raise ModelError(
-                f"controls must have shape [steps, {self.model.nu}] "
-                f"({', '.join(self.model.actuator.names) or 'no actuators'}), got {controls.shape}."
+                f"controls must have shape [steps, {nu}] "
+                f"({', '.join(self.model.actuator.names) or 'no actuators'}), got {commands.shape}."
             )
-        n = controls.shape[0]
+        n = commands.shape[0]
         if keep_every is not None and (keep_every < 1 or n % keep_every):
             raise ModelError(f"keep_every must divide the {n} steps, got {keep_every}.")
-        check_commands(self, state, controls)
-        return chosen(backend)(self, state, controls, tuple(record), keep_every)
+        check_commands(self, state, commands)
+        return chosen(backend)(self, state, commands, tuple(record), keep_every)
 
     def variables(self) -> dict[str, tuple[tuple[int, ...], Variable, tuple[str, ...]]]:
         """Named variables in the order of computation: shape, description, labels of the rows."""
