@@ -16,6 +16,7 @@ from graftsim.errors import FileError
 from graftsim.io.mjcf.checks import UNLIMITED, disabled
 from graftsim.io.mjcf.drives import law
 from graftsim.io.mjcf.tendons import tendon_names
+from graftsim.io.mjcf.transmissions import pulling
 from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
@@ -28,17 +29,6 @@ ACCEPTED = (
 )
 
 
-def on_joint(mujoco: Any, mj: Any, j: int) -> list[int]:
-    """Actuators that act on joint j."""
-    trn = mujoco.mjtTrn
-    types = (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT))
-    return [
-        a
-        for a in range(mj.nactuator)
-        if int(mj.actuator_trntype[a]) in types and int(mj.actuator_trnid[a, 0]) == j
-    ]
-
-
 def add(
     builder: Builder, mujoco: Any, mj: Any, names: Any, options: ReadOptions, path: Path,
     notes: Notes, absent_tendons: Collection[int],
@@ -47,6 +37,7 @@ def add(
 
     Raises FileError, by name, for one of another kind.
     """
+    felt = pulling(mujoco, mj)
     for a, name in enumerate(names.actuators):
         on_tendon = int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_TENDON)
         if on_tendon and int(mj.actuator_trnid[a, 0]) in absent_tendons:
@@ -86,7 +77,7 @@ def add(
             **found.numbers,
             **_delay(mj, a),
             control_range=_control_range(mujoco, mj, a),
-            force_range=_force_range(mujoco, mj, a, j, gear, name, path),
+            force_range=_force_range(mj, a, j if j >= 0 and felt[j] == [a] else -1, gear),
             time_constant=max(float(mj.actuator_dynprm[a, 0]), 1e-15) if lag else None,
         )
         if mj.actuator_delay[a] > 0:
@@ -203,19 +194,12 @@ def _control_range(mujoco: Any, mj: Any, a: int) -> tuple[float, float]:
     return _open(*mj.actuator_ctrlrange[a])
 
 
-def _force_range(
-    mujoco: Any, mj: Any, a: int, j: int, gear: float, name: str, path: Path
-) -> tuple[float, float]:
-    """Range of the actuator's force; a range of the joint's total force counts when it is alone."""
+def _force_range(mj: Any, a: int, j: int, gear: float) -> tuple[float, float]:
+    """Range of the actuator's force; j: the joint on which it is alone, whose range counts too."""
     low, high = (-np.inf, np.inf)
     if mj.actuator_forcelimited[a]:
         low, high = _open(*mj.actuator_forcerange[a])
     if j >= 0 and mj.jnt_actfrclimited[j] and gear:
-        if len(on_joint(mujoco, mj, j)) > 1:
-            raise FileError(
-                f"{path}: actuator '{name}': its joint has an actuatorfrcrange and several "
-                "actuators; that limit of their sum is not represented. Use forcerange instead."
-            )
         ends = sorted(float(x) / gear for x in mj.jnt_actfrcrange[j])
         low, high = max(low, ends[0]), min(high, ends[1])
     return low, high
