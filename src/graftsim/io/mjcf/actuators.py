@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,15 +29,23 @@ ACCEPTED = (
 )
 
 
+class Places(NamedTuple):
+    """Of an actuator its controls and memory among MuJoCo's; -1: it has no lag, or no integral."""
+
+    controls: tuple[int, ...]
+    lag: int
+    integral: int
+
+
 def add(
     builder: Builder, mujoco: Any, mj: Any, names: Any, options: ReadOptions, path: Path,
     notes: Notes, absent_tendons: Collection[int],
-) -> None:  # fmt: skip
-    """Add every actuator of the file but those on absent tendons.
+) -> list[Places]:  # fmt: skip
+    """Add every actuator of the file but those on absent tendons; where key frames have theirs.
 
     Raises FileError, by name, for one of another kind.
     """
-    felt = pulling(mujoco, mj)
+    felt, places = pulling(mujoco, mj), []
     for a, name in enumerate(names.actuators):
         on_tendon = int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_TENDON)
         if on_tendon and int(mj.actuator_trnid[a, 0]) in absent_tendons:
@@ -80,6 +88,9 @@ def add(
             force_range=_force_range(mj, a, j if j >= 0 and felt[j] == [a] else -1, gear),
             time_constant=max(float(mj.actuator_dynprm[a, 0]), 1e-15) if lag else None,
         )
+        first, memory = int(mj.actuator_ctrladr[a]), int(mj.actuator_actadr[a])
+        inputs = tuple(range(first, first + 1 + len(found.inputs)))
+        places.append(Places(inputs, memory if lag else -1, memory if found.kind == "pid" else -1))
         if mj.actuator_delay[a] > 0:
             notes.group(
                 "MuJoCo's delay begins with commands of zero; here the first command has been "
@@ -89,6 +100,7 @@ def add(
             )
     if disabled(mujoco, mj, "ACTUATION") and mj.nactuator:
         notes.add("actuators have gear 0, because the file switches actuation off.")
+    return places
 
 
 def _no_target(mujoco: Any, mj: Any, names: Any, a: int) -> str:
