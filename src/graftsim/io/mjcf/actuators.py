@@ -14,7 +14,7 @@ import numpy as np
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf.checks import UNLIMITED, disabled
-from graftsim.io.mjcf.drives import law
+from graftsim.io.mjcf.drives import Law, law
 from graftsim.io.mjcf.tendons import tendon_names
 from graftsim.io.mjcf.transmissions import pulling
 from graftsim.io.robot.format import ReadOptions
@@ -51,13 +51,7 @@ def add(
         if on_tendon and int(mj.actuator_trnid[a, 0]) in absent_tendons:
             notes.group("left out with the tendon it pulls.", "actuator", name, moves=True)
             continue
-        reason = _unlike_ours(mujoco, mj, a) or _no_target(mujoco, mj, names, a)
-        found = None if reason else law(mujoco, mj, a)
-        if found is None and not reason:
-            reason = (
-                f"its law (gainprm {_shown(mj.actuator_gainprm[a])}, biasprm "
-                f"{_shown(mj.actuator_biasprm[a])}, dynprm {_shown(mj.actuator_dynprm[a])})"
-            )
+        found, reason = _law(mujoco, mj, names, a)
         if found is None and options.leaves_out("actuators"):
             notes.group(f"left out, as asked for: {reason}.", "actuator", name, moves=True)
             continue
@@ -101,6 +95,18 @@ def add(
     if disabled(mujoco, mj, "ACTUATION") and mj.nactuator:
         notes.add("actuators have gear 0, because the file switches actuation off.")
     return places
+
+
+def _law(mujoco: Any, mj: Any, names: Any, a: int) -> tuple[Law | None, str]:
+    """The law of an actuator, or None and what of it is not ours."""
+    reason = _unlike_ours(mujoco, mj, a) or _no_target(mujoco, mj, names, a)
+    found = None if reason else law(mujoco, mj, a)
+    if found is None and not reason:
+        reason = (
+            f"its law (gainprm {_shown(mj.actuator_gainprm[a])}, biasprm "
+            f"{_shown(mj.actuator_biasprm[a])}, dynprm {_shown(mj.actuator_dynprm[a])})"
+        )
+    return found, reason
 
 
 def _no_target(mujoco: Any, mj: Any, names: Any, a: int) -> str:
