@@ -1,5 +1,7 @@
 """Each part of an actuator against its closed form."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,7 +10,7 @@ import pytest
 
 import graftsim as gs
 import zoo
-from graftsim.dynamics.actuation import moment
+from graftsim.dynamics.actuation import act_after, lag_steps, moment
 from graftsim.dynamics.friction import Load, friction_level
 
 STEP = 1e-4
@@ -179,3 +181,25 @@ def test_gradients_of_load_friction(mode):
         e = jnp.zeros_like(x).at[i, j].set(h)
         np.testing.assert_allclose(J[:, i, j], (end(x + e) - end(x - e)) / (2 * h), atol=2e-8)
     np.testing.assert_allclose(end(x), end(x, "xla"), rtol=1e-12)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.004, 0.0177])
+def test_a_lag_after_the_commands_of_a_log(delay):
+    """What it remembers of them in one sum is what it has after as many steps."""
+    builder = gs.Builder("wheel", gravity=(0, 0, 0))
+    builder.link("wheel", axis=(0, 0, 1), mass=1.0, inertia=0.5)
+    builder.actuator("motor", "wheel", time_constant=0.05, delay=delay, control_range=(-1, 1))
+    builder.actuator("bare", "wheel")
+    model = builder.build()
+    simulator = gs.Simulator(model, 0.004)
+    # Levels beyond the range and within it; the first is held for long before. A delay that ends
+    # within a step mixes levels: there the engine's lag follows their mean, to second order in h/T.
+    mixes = delay == 0.0177
+    levels = [-0.9, -0.5, 0.25, 1.0] if mixes else [-2.0, -0.5, 0.25, 1.0]
+    u = np.random.default_rng(2).choice(levels, (60, 2))
+    start = dataclasses.replace(simulator.initial_state(), act=jnp.clip(u[0, :1], -1, 1))
+    run = simulator.rollout(start, u)
+    found = act_after(model.actuator, jnp.asarray(u[::-1]), simulator.dt)
+    close = (0.004 / 0.05) ** 2 if mixes else 1e-12
+    np.testing.assert_allclose(found, run.states.act[-1], atol=close)
+    assert 0.004 * lag_steps(model.actuator, 0.004) > 12 * 0.05 + delay - 1e-9

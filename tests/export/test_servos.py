@@ -82,3 +82,19 @@ def test_an_actuator_on_a_tendon_is_left_out_and_named():
     b.actuator("m", tendon="cord")
     found, left = servos(Fitted(b.build(), ()))
     assert not found and "m: left out, it pulls on the tendon cord" in left[0]
+
+
+def test_gears_of_commands_and_springs_are_said():
+    """A joint feels gear times gain of an effort, and has 1/gear of a command as its target."""
+    b = gs.Builder("cart")
+    b.link("cart", joint="prismatic", joint_name="slide", mass=1.0, stiffness=4.0)
+    b.link("pole", "cart", joint_name="hinge", axis=(0, 1, 0), mass=1.0, inertia=0.1)
+    b.link("tip", "pole", joint_name="wrist", axis=(0, 1, 0), mass=1.0, inertia=0.1)
+    b.actuator("push", "slide", "torque", gear=2.0, gain=0.5)
+    b.actuator("turn", "hinge", "torque", gear=0.5).actuator("bend", "wrist", "position", gear=3.0)
+    said = [x for s in servos(Fitted(b.build(), ()))[0] for x in s.unsaid]
+    assert said == [
+        "push: the spring of slide, 4 N/m, is no part of an actuator.",
+        "turn: a command of 1 is an effort of 0.5 (gear times gain).",
+        "bend: a command is 3 times the joint's target, by its gear.",
+    ]

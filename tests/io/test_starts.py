@@ -57,3 +57,29 @@ def test_models_of_one_file_share_a_program(path):
 
     one, two = (jax.tree.structure(gs.load(path)) for _ in range(2))
     assert one == two and hash(one) == hash(two)
+
+
+REMEMBERING = """<mujoco><worldbody><body><joint name="a" axis="0 1 0"/>
+<geom size=".05" mass="1" pos="0 0 -.3"/></body></worldbody><actuator>
+<muscle name="m" joint="a" lengthrange="0 1"/>
+<pid name="servo" joint="a" kp="3" ki="2" input="pos vel ff"/>
+<motor name="t" joint="a"/><position name="late" joint="a" kp="3" timeconst=".5"/></actuator>
+<keyframe><key name="home" qpos=".1" ctrl=".1 .2 .3 .4 .5 .6" act=".7 .8 .9"/>
+<key name="empty"/></keyframe></mujoco>"""
+
+
+def test_commands_and_memories_of_key_frames(tmp_path):
+    """In the order here, without those of what is left out; in MuJoCo's again where written."""
+    path, back = tmp_path / "robot.xml", tmp_path / "back.xml"
+    path.write_text(REMEMBERING)
+    model = gs.load(path, without=["actuators"])
+    key = model.keys["home"]
+    assert model.actuator.controls == ("servo", "t", "late", "servo.velocity", "servo.torque")
+    assert key.u == (0.2, 0.5, 0.6, 0.3, 0.4) and key.act == (0.9, 0.8)
+    np.testing.assert_array_equal(gs.Simulator(model).initial_state(key="home").act, [0.9, 0.8])
+    np.testing.assert_array_equal(gs.Simulator(model).initial_state(key="empty").act, [0, 0])
+    gs.write_mjcf(model, back, lossy=True)
+    mj = mujoco.MjModel.from_xml_path(str(back))
+    np.testing.assert_array_equal(mj.key_ctrl[0], [0.2, 0.3, 0.4, 0.5, 0.6])
+    np.testing.assert_array_equal(mj.key_act[0], [0.8, 0.9])
+    assert gs.load(back).keys["home"] == key

@@ -1,5 +1,6 @@
 """Building mechanisms: what is refused, with which words, and what stands in the result."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -182,6 +183,13 @@ def test_leaves_by_name():
     )
     assert labels(model, "dof") == ("base.x", "base.y", "base.yaw", "arm")
     assert np.allclose(with_leaf(model, "link.mass", jnp.ones(2) * 3).link.mass, 3)
+    array = with_leaf(model.astype("float32"), "link.mass", np.ones(2)).link.mass
+    assert isinstance(array, jax.Array) and array.dtype == "float32"
+    assert with_leaf(model, "link.mass", np.ones((5, 2))).link.mass.shape == (5, 2)
+    with pytest.raises(ModelError, match=r"link.mass has the shape \(2,\).*there \(3,\)"):
+        with_leaf(model, "link.mass", np.ones(3))
+    with pytest.raises(ModelError, match=r"there \(\)"):
+        with_leaf(model, "link.mass", 1.0)
     assert [row_unit(model, "joint.damping", i) for i in (0, 2)] == ["N s/m", "N m s/rad"]
     assert row_unit(model, "actuator.gain", 0) == "N"
     assert row_unit(model, "joint.rest", 3) == "m"

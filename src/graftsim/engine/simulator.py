@@ -127,12 +127,14 @@ class Simulator(eqx.Module):
         """
         tree, dtype, starts = self.model.tree, self.model.link.mass.dtype, self.model.starts
         start, speed = np.array(starts.drawn or tree.neutral), np.zeros(tree.nv)
+        act: Any = np.zeros(self.model.actuator.na)
         if key is not None:
-            start, speed = np.array(starts.key(key).q), np.array(starts.key(key).qd)
+            chosen = starts.key(key)
+            start, speed, act = np.array(chosen.q), np.array(chosen.qd), chosen.act or act
         return State(
             q=_coordinates(q, start, tree.coordinates, dtype, "q"),
             qd=_coordinates(qd, speed, tree.dofs, dtype, "qd"),
-            act=jnp.zeros(self.model.actuator.na, dtype),
+            act=jnp.asarray(act, dtype),
             memory=() if self.grafts is None else self.grafts.memory(),
             impulse=() if self.contact is None else self.contact.rest(self.model),
         )

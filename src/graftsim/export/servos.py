@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graftsim.export.fitted import Fitted, Known
-from graftsim.model.catalogue import dofs_by_row
+from graftsim.model.catalogue import dofs_by_row, row_unit
 from graftsim.model.model import Actuators
 
 _LOAD = ("load_friction", "load_stribeck", "load_quadratic")
@@ -126,9 +126,17 @@ def _unsaid(fit: Fitted, i: int, low: float, high: float) -> tuple[str, ...]:
     """What of an actuator and its joint a servo cannot say."""
     a, joint = fit.model.actuator, fit.model.joint
     d, name = a.dof[i], a.names[i]
-    said = []
-    if a.kinds[i] == "torque" and float(a.gain[i]) != 1:
-        said.append(f"{name}: an effort of 1 gives {float(a.gain[i]):.4g}, its gain.")
+    said, gear = [], float(a.gear[i])
+    if a.kinds[i] == "torque" and (effort := gear * float(a.gain[i])) != 1:
+        said.append(f"{name}: a command of 1 is an effort of {effort:.4g} (gear times gain).")
+    elif a.kinds[i] != "torque" and gear != 1:
+        said.append(f"{name}: a command is {gear:.4g} times the joint's target, by its gear.")
+    if float(joint.stiffness[d]) != 0:
+        at = fit.model.tree.dofs[d]
+        said.append(
+            f"{name}: the spring of {at}, {float(joint.stiffness[d]):.4g} "
+            f"{row_unit(fit.model, 'joint.stiffness', d)}, is no part of an actuator."
+        )
     if a.kinds[i] == "pid" and float(a.ki[i]) != 0:
         said.append(f"{name}: its integral gain {float(a.ki[i]):.4g} is left out.")
     if a.lagged[i]:

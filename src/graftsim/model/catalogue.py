@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 
 from graftsim.errors import ModelError, suggest
@@ -220,10 +221,16 @@ def leaf(model: Model, name: str) -> Any:
 
 
 def with_leaf(model: Model, name: str, value: Any) -> Model:
-    """A copy of the model in which the array called `family.quantity` is `value`."""
-    leaf(model, name)
+    """A copy of the model in which the array called `family.quantity` is `value`.
+
+    The value may have batch axes in front. Raises ModelError: an unknown name, another shape.
+    """
+    old = leaf(model, name)
+    new = jnp.asarray(value, old.dtype)
+    if new.shape[new.ndim - old.ndim :] != old.shape or new.ndim < old.ndim:
+        raise ModelError(f"{name} has the shape {old.shape}, and what is put there {new.shape}.")
     family, quantity = name.split(".")
-    return eqx.tree_at(lambda m: getattr(getattr(m, family), quantity), model, value)
+    return eqx.tree_at(lambda m: getattr(getattr(m, family), quantity), model, new)
 
 
 def row_unit(model: Model, name: str, row: int) -> str:

@@ -10,12 +10,16 @@ from graftsim.errors import ModelError, suggest
 
 @dataclass(frozen=True)
 class Key:
-    """A named state of a robot file: q [nq], qd [nv], and commands u [nu] that go with it (SI)."""
+    """A named state of a robot file: q [nq], qd [nv], and commands u [nu] that go with it (SI).
+
+    act [na]: what actuators remember, () for nothing.
+    """
 
     name: str
     q: tuple[float, ...]
     qd: tuple[float, ...]
     u: tuple[float, ...]
+    act: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

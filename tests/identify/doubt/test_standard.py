@@ -4,7 +4,13 @@ import numpy as np
 
 import graftsim as gs
 from graftsim.identify.doubt.motion import motion_of
-from graftsim.identify.doubt.standard import candidates, nuisances, torque_numbers
+from graftsim.identify.doubt.standard import (
+    Number,
+    candidates,
+    nuisances,
+    torque_numbers,
+    unit_of,
+)
 from graftsim.identify.runs.residual_program import compile_windows
 
 DT = 0.01
@@ -60,3 +66,28 @@ def test_sizes():
     assert found["link.mass[lower]"] == 0.05 and found["effect.load_friction[shoulder]"] == 0.05
     np.testing.assert_allclose(found["effect.torque[shoulder]"], 0.03 * motion.torque[0])
     np.testing.assert_allclose(found["joint.friction[elbow]"], 0.1 * motion.torque[1])
+
+
+def test_units_and_zeros_of_slides():
+    """What a slide has wrong is in kg, N and m, its encoder by half a millimetre."""
+    b = gs.Builder("lift", gravity=(0, 0, 0))
+    b.link("cart", joint="prismatic", joint_name="slide", mass=2.0)
+    b.link("arm", "cart", joint_name="hinge", axis=(0, 1, 0), mass=1.0, inertia=0.02)
+    b.actuator("a, b", "slide", "position", kp=5.0).actuator("turn", "hinge", "position", kp=5.0)
+    model = b.build()
+    units = {"joint.armature": ("kg", "kg m^2"), "joint.friction": ("N", "N m"),
+             "effect.drag": ("N s^2/m^2", "N m s^2/rad^2"), "effect.torque": ("N", "N m"),
+             "effect.load_friction": ("1", "1")}  # fmt: skip
+    for quantity, both in units.items():
+        assert tuple(unit_of(model, Number(quantity, d)) for d in ("slide", "hinge")) == both
+    assert unit_of(model, Number("link.com", "arm", "x")) == "m"
+    assert unit_of(model, Number("effect.clock", "")) == "1"
+    t = DT * np.arange(200)
+    log = gs.recording_from_arrays(
+        {"joint.q[slide]": np.sin(3 * t), "joint.q[hinge]": np.sin(4 * t),
+         'control["a, b"]': np.cos(3 * t), "control[turn]": np.cos(4 * t)}, name="log", time=DT,
+    )  # fmt: skip
+    posed = gs.Problem(gs.Simulator(model, DT), log, ["joint.damping[*]"], holdout=0)
+    sizes = {n.name: n.size for n in posed.withheld}
+    assert sizes['actuator.zero["a, b"]'] == 5e-4
+    assert sizes["actuator.zero[turn]"] == np.deg2rad(0.5)

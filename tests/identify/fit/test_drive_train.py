@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import graftsim as gs
+from graftsim.identify.runs.gradient import local_sizes
 
 DT, NOISE, STEPS = 0.004, 2e-4, 1500
 
@@ -48,6 +49,7 @@ PARTS = {
     "pid": ({"actuator.ki": 25.0, "actuator.zero": 0.03}, (10.0, 0.0)),
     "line": ({"actuator.stall_force": 1.6, "actuator.no_load_speed": 9.0}, (2.2, 14.0)),
     "zero": ({"actuator.zero": 0.02, "actuator.kp": 24.0}, (0.0, 20.0)),
+    "lag": ({"actuator.time_constant": 0.06, "actuator.kp": 24.0}, (0.03, 20.0)),
     "load": ({"joint.load_friction": 0.08, "joint.friction": 0.05}, (0.02, 0.02)),
     "gear": (
         {"tendon.stiffness": 60.0, "tendon.slack_lower": -0.02, "tendon.slack_upper": 0.02},
@@ -75,7 +77,23 @@ def test_numbers_are_recovered(part):
     noise = {name: NOISE for name in log if name.startswith("joint.q")}
     result = gs.fit(gs.Problem(begin, log, free, noise=noise))
     assert result.outcome == "converged"
+    # Nothing is left but the noise: windows begin with all that drives and lags remember.
+    for error in result.errors:
+        assert error.train_after < 1.1 * NOISE, error
     for row in result.parameters:
         value = truth[row.name.split("[")[0]]
         assert abs(row.value - value) < 4 * row.std, row
         assert row.std < 0.1 * abs(value), row
+
+
+@pytest.mark.parametrize("part", ["pid", "lag"])
+def test_what_drives_remember_has_a_size_for_first_order_solvers(part):
+    """Of each unknown of an initial state one."""
+    real = machine(part, PARTS[part][0])
+    run = real.rollout(real.initial_state(), commands(part)[:300])
+    arrays = {"time": np.asarray(run.time), "arm": np.asarray(run.q[:, 0])}
+    arrays["u"] = np.append(commands(part)[:300], 0)
+    columns = {"control[motor]": "u", "joint.q[arm]": "arm"}
+    log = gs.recording_from_arrays(arrays, columns, name=part, time="time")
+    problem = gs.Problem(real, log, ["actuator.kp[motor]"])
+    assert problem.nlocal == 3 == len(local_sizes(problem)) == len(problem.local_std)

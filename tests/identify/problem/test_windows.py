@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import zoo
-from graftsim import Builder, Channel, ProblemError, Recording
+from graftsim import Builder, Channel, Problem, ProblemError, Recording, Simulator
 from graftsim.identify.problem.windows import Cutting, control_channels, cut, unmeasured
 from graftsim.sensors.sensors import make_sensors
 
@@ -226,3 +226,14 @@ def test_commands_for_nobody():
         with pytest.raises(ProblemError) as error:
             control_channels(model, [Recording({name: channel}, "run")])
         assert part in str(error.value)
+
+
+def test_no_window_fits_between_gaps():
+    """The longest stretch that is named has no gap in any channel."""
+    times = [np.r_[0:0.5:0.01, 0.9:2.0:0.01], np.r_[0.05:1.4:0.01, 1.5:1.8:0.01]]
+    names = ("joint.q[rod0]", "joint.q[rod1]")
+    channels = {n: Channel(n, t, t, "rad") for n, t in zip(names, times, strict=True)}
+    simulator = Simulator(zoo.double_pendulum(), 0.01)
+    # 0.05 to 0.49, 0.9 to 1.39 and 1.5 to 1.79.
+    with pytest.raises(ProblemError, match=r"without a pause of more than 5.* intervals: 0.49 s"):
+        Problem(simulator, Recording(channels, "r"), ["joint.damping[*]"], horizon=1.0, holdout=0)

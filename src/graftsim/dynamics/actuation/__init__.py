@@ -12,13 +12,21 @@ from graftsim.dynamics.actuation.delay import (
     steps_back,
 )
 from graftsim.dynamics.actuation.drive import Driven, actuator_forces, drive_signal
-from graftsim.dynamics.actuation.memory import Seen, command, next_act, settled_act
+from graftsim.dynamics.actuation.memory import (
+    Seen,
+    act_after,
+    command,
+    lag_steps,
+    next_act,
+    settled_act,
+)
 from graftsim.dynamics.actuation.transmission import moment
 
 __all__ = [
     "Commands",
     "Driven",
     "Seen",
+    "act_after",
     "actuator_forces",
     "command",
     "control_owners",
@@ -27,6 +35,7 @@ __all__ = [
     "delayed_controls",
     "drive_signal",
     "held_before",
+    "lag_steps",
     "moment",
     "next_act",
     "next_held",

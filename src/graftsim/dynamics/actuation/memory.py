@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from graftsim.dynamics.mechanism import rows
 from graftsim.model.model import Actuators
+
+# A lag remembers commands for so many of its time constants, and at least for so long (s): it may
+# be free, and grow. Within so many steps, or they would fill the memory.
+REMEMBERED, SHORTEST, MOST_STEPS = 12.0, 0.25, 2000
 
 
 class Seen(NamedTuple):
@@ -40,8 +46,48 @@ def command(
 
 def settled_act(actuator: Actuators, u: Float[Array, " nu"]) -> Float[Array, " na"]:
     """Memory after a command has been held for long: lags settled, integrals zero."""
-    lagged = rows(limited(actuator, u), np.flatnonzero(actuator.lagged))
-    return jnp.concatenate([lagged, jnp.zeros(actuator.na - lagged.shape[0], u.dtype)])
+    return _beside_integrals(actuator, rows(limited(actuator, u), np.flatnonzero(actuator.lagged)))
+
+
+def act_after(
+    actuator: Actuators, before: Float[Array, "k nu"], dt: Float[Array, ""]
+) -> Float[Array, " na"]:
+    """Memory after commands of k steps, the newest first, the oldest held for long before.
+
+    Integrals are zero. A command that acted from b to a seconds ago, after the delay, has the
+    weight exp(-a/T) - exp(-b/T) in a lag of T.
+    """
+    lagged, steps = np.flatnonzero(actuator.lagged), before.shape[0]
+    T, delay = rows(actuator.time_constant, lagged), rows(actuator.delay, lagged)
+
+    def beyond(k: Any) -> Array:
+        """Share of all that acted longer ago than what was sent k steps ago."""
+        return jnp.exp(-jnp.maximum(k * dt - delay, 0.0) / T)
+
+    def met(lags: Array, sent: tuple[Array, Array]) -> tuple[Array, None]:
+        u, k = sent
+        return lags + (beyond(k) - beyond(k + 1)) * rows(limited(actuator, u), lagged), None
+
+    oldest = rows(limited(actuator, before[-1]), lagged)
+    start = beyond(jnp.asarray(steps, before.dtype)) * oldest
+    # A loop, because a kernel writes every operation outside of one.
+    sent = before, jnp.arange(steps, dtype=before.dtype)
+    return _beside_integrals(actuator, jax.lax.scan(met, start, sent)[0])
+
+
+def lag_steps(actuator: Actuators, dt: float) -> int:
+    """Number of earlier commands that lags remember."""
+    lagged = np.flatnonzero(actuator.lagged)
+    if not len(lagged):
+        return 0
+    longest = float(np.max(np.asarray(actuator.time_constant)[lagged]))
+    late = float(np.max(np.asarray(actuator.longest_delay)[lagged]))
+    steps = (max(REMEMBERED * longest, SHORTEST) + late) / dt
+    return min(math.ceil(steps - 1e-9), MOST_STEPS)
+
+
+def _beside_integrals(actuator: Actuators, lags: Array) -> Float[Array, " na"]:
+    return jnp.concatenate([lags, jnp.zeros(actuator.na - lags.shape[0], lags.dtype)])
 
 
 def next_act(

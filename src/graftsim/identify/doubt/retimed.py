@@ -21,10 +21,10 @@ def half_steps(simulator: Simulator, data: WindowData) -> tuple[Timing, WindowDa
     """Half the step of a simulator, and windows for it of the same form."""
     h, steps = simulator.dt / 2, data.controls.shape[1]
     timing = Timing.of(simulator)._replace(dt=h)
-    if not simulator.back:
+    if isinstance(data.before, tuple):
         twice = np.repeat(np.asarray(data.controls), 2, axis=1)[:, :steps]
         return timing, data._replace(controls=jnp.asarray(twice))
-    actuator, back = simulator.model.actuator, simulator.back
+    actuator, back = simulator.model.actuator, data.before.shape[1]
     delay = np.asarray(actuator.delay, float)
     whole = np.floor(delay / float(h) + 1e-9).astype(int)
     # No more than the delay itself, or rounding would leave less than none.
@@ -54,19 +54,24 @@ def delayed(
     """The program under commands of an actuator that come later by `delay` (s).
 
     A command is held over its step; delayed, a step has the mean of what acts in it. before:
-    [w, nu] commands of the step before each window, held ever since; for a derivative a delay may
-    be below zero by less than a step.
+    [w, nu] commands of the step before each window, held for long where the windows remember no
+    earlier ones; for a derivative a delay may be below zero by less than a step.
     """
     data, simulator = program.data, program.reader.setup.simulator
-    u = np.asarray(data.controls)
+    u, remembers = np.asarray(data.controls), not isinstance(data.before, tuple)
+    past = np.asarray(data.before)[:, ::-1] if remembers else before[:, None]
     own = np.flatnonzero(control_owners(simulator.model.actuator) == actuator)
     late = delay / float(simulator.dt)
     whole = max(int(np.floor(late)), 0)
-    steps = u.shape[1]
-    every = np.concatenate([np.repeat(before[:, None], whole + 1, 1), u], 1)
-    near, far = (every[:, i : i + steps, own] for i in (1, 0))
-    moved = u.copy()
+    sent = np.concatenate([past, u], 1)
+    every = np.concatenate([np.repeat(sent[:, :1], whole + 1, 1), sent], 1)
+    near, far = (every[:, i : i + sent.shape[1], own] for i in (1, 0))
+    moved = sent.copy()
     moved[..., own] = near - (late - whole) * (near - far)
-    other = program.on(data._replace(controls=jnp.asarray(moved, data.controls.dtype)))
+    dtype, back = data.controls.dtype, past.shape[1]
+    data = data._replace(controls=jnp.asarray(moved[:, back:], dtype))
+    if remembers:
+        data = data._replace(before=jnp.asarray(moved[:, :back][:, ::-1], dtype))
+    other = program.on(data)
     assert other is not None
     return other

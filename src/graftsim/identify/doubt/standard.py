@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from graftsim.identify.doubt.effects import EFFECTS, RIPPLES, Shapes
 from graftsim.identify.problem.inertial_parameters import COMPOUND
 from graftsim.identify.problem.parameters import parsed
 from graftsim.identify.problem.problem import Problem
-from graftsim.model.catalogue import PARAMETERS, dofs_by_row
+from graftsim.model.catalogue import PARAMETERS, dofs_by_row, labels, row_unit
 from graftsim.model.model import Model
 from graftsim.selectors import row_name
 from graftsim.spatial.components import INERTIA, VECTOR
@@ -45,6 +45,7 @@ class Nuisance:
     name: str
     size: float
     source: str
+    unit: str = ""
 
 
 class Number(NamedTuple):
@@ -251,8 +252,22 @@ def nuisances(problem: Problem, numbers: Sequence[Number], motion: Motion | None
         else:
             assert motion is not None
             found = Nuisance(n.name, _of_torque(model, n, motion), "what models leave out")
-        out.append(found)
+        out.append(replace(found, unit=unit_of(model, n)))
     return out
+
+
+def unit_of(model: Model, n: Number) -> str:
+    """Of a number, the turning or the sliding form, as its joint has it."""
+    if n.quantity in PARAMETERS:
+        return row_unit(
+            model, n.quantity, labels(model, PARAMETERS[n.quantity].rows).index(n.label)
+        )
+    if n.quantity in ("effect.clock", "effect.load_friction"):
+        return "1"
+    turns = model.tree.dof_units[model.tree.dofs.index(n.label)] == "rad"
+    if n.quantity == "effect.drag":
+        return "N m s^2/rad^2" if turns else "N s^2/m^2"
+    return "N m" if turns else "N"
 
 
 def _of_link(model: Model, n: Number) -> float:

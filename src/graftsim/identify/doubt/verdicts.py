@@ -12,7 +12,6 @@ from graftsim.identify.doubt.standard import Nuisance
 from graftsim.identify.results.result import ParameterRow, Withheld
 from graftsim.identify.results.verdicts import interval
 from graftsim.identify.words import Status
-from graftsim.model.catalogue import PARAMETERS
 
 # A number is conditional if what is withheld could move it by so many of its standard deviations
 # and by this share of its size.
@@ -95,8 +94,7 @@ def _row(
     std, asked, gain = map(float, tried)
     moves = dict(zip(doubt.parameters, moved.tolist(), strict=True))
     worst = float(np.max(np.abs(moved) / own))
-    unit = _unit(n.name)
-    return Withheld(n.name, unit, n.size, n.source, std, asked, gain, moves, worst, order)
+    return Withheld(n.name, n.unit, n.size, n.source, std, asked, gain, moves, worst, order)
 
 
 def most_moved(rows: Sequence[ParameterRow]) -> tuple[ParameterRow, float] | None:
@@ -106,12 +104,3 @@ def most_moved(rows: Sequence[ParameterRow]) -> tuple[ParameterRow, float] | Non
         return None
     row = max(known, key=lambda r: abs(r.step) / r.std)
     return row, abs(row.step) / row.std
-
-
-def _unit(name: str) -> str:
-    """Of what turns: effects act on joints that mostly do."""
-    quantity = name.split("[")[0]
-    if quantity in PARAMETERS:
-        return PARAMETERS[quantity].unit.split(" | ")[0]
-    own = {"effect.drag": "N m s^2/rad^2", "effect.load_friction": "1", "effect.clock": "1"}
-    return own.get(quantity, "N m")

@@ -301,14 +301,15 @@ def _disagreements(spread: Spread, rows: tuple[ParameterRow, ...]) -> list[str]:
 
 
 def _conditions(known: Certainty) -> list[str]:
-    """Of each withheld quantity, which parameters depend on it most."""
+    """Of each withheld quantity, in each of its units, which parameters depend on it most."""
     by_name = {w.name: w for w in known.withheld}
-    touched: dict[str, list[ParameterRow]] = {}
+    touched: dict[tuple[str, str], list[ParameterRow]] = {}
     for row in known.rows:
         if row.trades_with in by_name:
-            touched.setdefault(row.trades_with.split("[")[0], []).append(row)
+            name = row.trades_with
+            touched.setdefault((name.split("[")[0], by_name[name].unit), []).append(row)
     said = []
-    for quantity, rows in touched.items():
+    for (quantity, _), rows in touched.items():
         own = sorted({row.trades_with for row in rows})
         said.append(conditional(rows, quantity, [by_name[name] for name in own]))
     return said

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from graftsim.displayed import displayed
+from graftsim.dynamics.actuation import lag_steps
 from graftsim.engine.closing import undetermined
 from graftsim.engine.simulator import Simulator
 from graftsim.errors import GraftsimWarning, ProblemError, suggest
@@ -258,7 +259,7 @@ class Problem:
     def nlocal(self) -> int:
         """Unknowns of each window: its initial state's displacement, or none."""
         model = self.simulator.model
-        return 2 * model.nv + model.actuator.memories if self.free_states else 0
+        return 2 * model.nv + model.actuator.na if self.free_states else 0
 
     @property
     def grafted(self) -> bool:
@@ -270,8 +271,8 @@ class Problem:
         """Weak prior of the displacements of initial states [s]: standard deviations."""
         model = self.simulator.model
         std = np.repeat([LOCAL_STD_POSITION, LOCAL_STD_VELOCITY], model.nv)
-        memories = np.full(model.actuator.memories, LOCAL_STD_POSITION)
-        return np.concatenate([std, memories])[: self.nlocal]
+        memory = np.full(model.actuator.na, LOCAL_STD_POSITION)
+        return np.concatenate([std, memory])[: self.nlocal]
 
     def bounds_of(
         self,
@@ -326,7 +327,7 @@ class Problem:
             initial=self.initial if callable(self.initial) else None,
             limit=self.max_windows,
             once=self.free_states,
-            back=self.simulator.back,
+            back=max(self.simulator.back, lag_steps(self.simulator.model.actuator, self.dt)),
         )
         return cut(self.simulator.model, self._sensors, recordings, how)
 

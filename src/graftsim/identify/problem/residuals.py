@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.dynamics.actuation import delayed_controls, settled_act
+from graftsim.dynamics.actuation import act_after, delayed_controls, settled_act
 from graftsim.dynamics.mechanism import prepare
 from graftsim.engine.closing import near
 from graftsim.engine.integrators import move
@@ -30,7 +30,7 @@ from graftsim.taps import Augmentation
 class WindowData(NamedTuple):
     """Windows as arrays, the leading axis the window: what the compiled functions take.
 
-    before: commands of earlier steps; () where none are delayed.
+    before: commands of earlier steps; () where no actuator is late or lags.
     """
 
     controls: Any
@@ -90,21 +90,25 @@ def first_state(simulator: Simulator, window: WindowData, local: Float[Array, " 
     u = jax.lax.index_in_dim(window.controls, 0, keepdims=False)
     state = started(simulator, q0, qd0, u, window.before)
     if local.shape[0] > 2 * tree.nv:
-        # Drives with a memory have been at work before the window.
-        lags = sum(simulator.model.actuator.lagged)
-        state = replace(state, act=state.act.at[lags:].add(local[2 * tree.nv :]))
+        # Drives with a memory have been at work before the window, and lags before the log.
+        state = replace(state, act=state.act + local[2 * tree.nv :])
     return state
 
 
 def started(simulator: Simulator, q0: Any, qd0: Any, u: Any, before: Any) -> State:
-    """State at a window's start: lags settled on the first command u, earlier ones remembered.
+    """State at a window's start: commands `before` it are remembered, and lags have followed them.
 
-    It is put on the loops of these very parameters, whatever was measured or is tried.
+    Where there are none, lags are settled on the first command u. The state is put on the loops of
+    these very parameters, whatever was measured or is tried.
     """
     q0, qd0 = near(simulator.model, q0, qd0)
     actuator = simulator.model.actuator
-    held = () if isinstance(before, tuple) else before[:, delayed_controls(actuator)]
-    return State(q=q0, qd=qd0, act=settled_act(actuator, u), held=held)
+    if isinstance(before, tuple):
+        return State(q=q0, qd=qd0, act=settled_act(actuator, u))
+    lags = any(actuator.lagged)
+    act = act_after(actuator, before, simulator.dt) if lags else settled_act(actuator, u)
+    held = before[: simulator.back, delayed_controls(actuator)] if simulator.back else ()
+    return State(q=q0, qd=qd0, act=act, held=held)
 
 
 def read_along(

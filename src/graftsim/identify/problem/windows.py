@@ -20,7 +20,7 @@ from graftsim.model.catalogue import acts_on
 from graftsim.model.model import Actuators, Model
 from graftsim.model.state import State
 from graftsim.recordings.channels import parse_name
-from graftsim.recordings.recording import Channel, Recording
+from graftsim.recordings.recording import GAP_FACTOR, Channel, Recording
 from graftsim.selectors import row_name
 from graftsim.sensors.sensors import Sensors
 from graftsim.spatial import rotation
@@ -186,15 +186,28 @@ def _places(
             if all(_covers(recording[c], t, t + length) for c in channels)
         ]
     if not found:
-        longest = max(r.overlap[1] - r.overlap[0] for r in recordings)
+        longest = max(_longest_stretch(r, (*driving, *(s.channel for s in sensors.specs)))
+                      for r in recordings)  # fmt: skip
         raise ProblemError(
             f"No window of {length:g} s without a gap fits into the recordings (longest stretch in "
-            f"which all channels have samples: {longest:.3g} s). Choose a shorter horizon."
+            f"which all channels have samples without a pause of more than {GAP_FACTOR:g} sample "
+            f"intervals: {longest:.3g} s). Choose a shorter horizon."
         )
     if how.limit is not None and len(found) > how.limit:
         even = np.linspace(0, len(found) - 1, how.limit).round().astype(int)
         found = [found[i] for i in np.unique(even)]
     return found
+
+
+def _longest_stretch(recording: Recording, names: Sequence[str]) -> float:
+    """Seconds in which these channels, as far as there are such, have samples without a gap."""
+    begin, end = recording.overlap
+    gaps = sorted(gap for c in names if c in recording for gap in recording[c].gaps())
+    longest = 0.0
+    for first, after in [*gaps, (end, end)]:
+        longest = max(longest, min(first, end) - begin)
+        begin = max(begin, after)
+    return longest
 
 
 def _starts(clock: np.ndarray, length: float, stride: float) -> list[float]:

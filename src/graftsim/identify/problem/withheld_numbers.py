@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftsim.model.catalogue import dofs_by_row
+from graftsim.model.catalogue import dofs_by_row, row_unit
 from graftsim.model.model import Model
+from graftsim.recordings.channels import split_name
 from graftsim.selectors import row_name
 
 # How wrong a number of an actuator may be that nobody has measured.
 DELAY, ZERO, GAIN = 0.01, np.deg2rad(0.5), 0.05
+# The zero of an encoder along a slide (m).
+SLIDING_ZERO = 5e-4
 # Which numbers each kind of drive has, and whether their size is a share of the value.
 CANDIDATES: dict[str, tuple[tuple[str, ...], float, bool]] = {
     "delay": (("torque", "position", "velocity", "pid", "voltage", "voltage_servo"), DELAY, False),
@@ -65,17 +68,18 @@ def withheld_numbers(
             if a.kinds[i] not in kinds or quantity in a.inputs[i] or name in names:
                 continue
             if i in driven and (value or not relative):
-                row = f"actuator.{quantity}", label
-                out.append(WithheldNumber(row, i, abs(value) * size if relative else size))
+                row, own = (f"actuator.{quantity}", label), abs(value) * size if relative else size
+                slides = quantity == "zero" and row_unit(model, row[0], i) == "m"
+                out.append(WithheldNumber(row, i, SLIDING_ZERO if slides else own))
     return tuple(out)
 
 
 def _driven(model: Model, channels: Collection[str]) -> set[int]:
     """Actuators that have commands, or torques of their joints where nothing has commands."""
-    labels = {c.split("[", 1)[1][:-1] for c in channels if c.startswith("control[")}
+    found = [name for c in channels if (name := split_name(c)) is not None]
+    labels = {name.label for name in found if name.quantity == "control"}
     dofs = dofs_by_row(model, "actuator")
-    torques = {c.split("[", 1)[1][:-1] for c in channels
-               if c.startswith("joint.tau[")} if not labels else set()  # fmt: skip
+    torques = {n.label for n in found if n.quantity == "joint.tau"} if not labels else set()
     return {
         i for i, name in enumerate(model.actuator.names)
         if name in labels or any(model.tree.dofs[d] in torques for d in dofs[i])

@@ -48,6 +48,6 @@ def sizes(problem: Problem, theta: np.ndarray) -> np.ndarray:
 
 
 def local_sizes(problem: Problem) -> np.ndarray:
-    """Of displacements of initial states [s], in rad or m, and 1/s of them."""
-    nv = problem.simulator.model.nv
-    return np.repeat([0.01, 0.1], nv)[: problem.nlocal]
+    """Of displacements of initial states [s], in rad or m, 1/s of them, and units of memories."""
+    model = problem.simulator.model
+    return np.repeat([0.01, 0.1, 0.01], [model.nv, model.nv, model.actuator.na])[: problem.nlocal]

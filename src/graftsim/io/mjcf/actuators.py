@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graftsim.errors import FileError
 from graftsim.io.mjcf.checks import UNLIMITED, disabled
-from graftsim.io.mjcf.drives import law
+from graftsim.io.mjcf.drives import Law, law
 from graftsim.io.mjcf.tendons import tendon_names
+from graftsim.io.mjcf.transmissions import pulling
 from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.xml_lines import Notes
 from graftsim.model.build import Builder
@@ -28,37 +29,29 @@ ACCEPTED = (
 )
 
 
-def on_joint(mujoco: Any, mj: Any, j: int) -> list[int]:
-    """Actuators that act on joint j."""
-    trn = mujoco.mjtTrn
-    types = (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT))
-    return [
-        a
-        for a in range(mj.nactuator)
-        if int(mj.actuator_trntype[a]) in types and int(mj.actuator_trnid[a, 0]) == j
-    ]
+class Places(NamedTuple):
+    """Of an actuator its controls and memory among MuJoCo's; -1: it has no lag, or no integral."""
+
+    controls: tuple[int, ...]
+    lag: int
+    integral: int
 
 
 def add(
     builder: Builder, mujoco: Any, mj: Any, names: Any, options: ReadOptions, path: Path,
     notes: Notes, absent_tendons: Collection[int],
-) -> None:  # fmt: skip
-    """Add every actuator of the file but those on absent tendons.
+) -> list[Places]:  # fmt: skip
+    """Add every actuator of the file but those on absent tendons; where key frames have theirs.
 
     Raises FileError, by name, for one of another kind.
     """
+    felt, places = pulling(mujoco, mj), []
     for a, name in enumerate(names.actuators):
         on_tendon = int(mj.actuator_trntype[a]) == int(mujoco.mjtTrn.mjTRN_TENDON)
         if on_tendon and int(mj.actuator_trnid[a, 0]) in absent_tendons:
             notes.group("left out with the tendon it pulls.", "actuator", name, moves=True)
             continue
-        reason = _unlike_ours(mujoco, mj, a) or _no_target(mujoco, mj, names, a)
-        found = None if reason else law(mujoco, mj, a)
-        if found is None and not reason:
-            reason = (
-                f"its law (gainprm {_shown(mj.actuator_gainprm[a])}, biasprm "
-                f"{_shown(mj.actuator_biasprm[a])}, dynprm {_shown(mj.actuator_dynprm[a])})"
-            )
+        found, reason = _law(mujoco, mj, names, a)
         if found is None and options.leaves_out("actuators"):
             notes.group(f"left out, as asked for: {reason}.", "actuator", name, moves=True)
             continue
@@ -86,9 +79,12 @@ def add(
             **found.numbers,
             **_delay(mj, a),
             control_range=_control_range(mujoco, mj, a),
-            force_range=_force_range(mujoco, mj, a, j, gear, name, path),
+            force_range=_force_range(mj, a, j if j >= 0 and felt[j] == [a] else -1, gear),
             time_constant=max(float(mj.actuator_dynprm[a, 0]), 1e-15) if lag else None,
         )
+        first, memory = int(mj.actuator_ctrladr[a]), int(mj.actuator_actadr[a])
+        inputs = tuple(range(first, first + 1 + len(found.inputs)))
+        places.append(Places(inputs, memory if lag else -1, memory if found.kind == "pid" else -1))
         if mj.actuator_delay[a] > 0:
             notes.group(
                 "MuJoCo's delay begins with commands of zero; here the first command has been "
@@ -98,6 +94,19 @@ def add(
             )
     if disabled(mujoco, mj, "ACTUATION") and mj.nactuator:
         notes.add("actuators have gear 0, because the file switches actuation off.")
+    return places
+
+
+def _law(mujoco: Any, mj: Any, names: Any, a: int) -> tuple[Law | None, str]:
+    """The law of an actuator, or None and what of it is not ours."""
+    reason = _unlike_ours(mujoco, mj, a) or _no_target(mujoco, mj, names, a)
+    found = None if reason else law(mujoco, mj, a)
+    if found is None and not reason:
+        reason = (
+            f"its law (gainprm {_shown(mj.actuator_gainprm[a])}, biasprm "
+            f"{_shown(mj.actuator_biasprm[a])}, dynprm {_shown(mj.actuator_dynprm[a])})"
+        )
+    return found, reason
 
 
 def _no_target(mujoco: Any, mj: Any, names: Any, a: int) -> str:
@@ -203,19 +212,12 @@ def _control_range(mujoco: Any, mj: Any, a: int) -> tuple[float, float]:
     return _open(*mj.actuator_ctrlrange[a])
 
 
-def _force_range(
-    mujoco: Any, mj: Any, a: int, j: int, gear: float, name: str, path: Path
-) -> tuple[float, float]:
-    """Range of the actuator's force; a range of the joint's total force counts when it is alone."""
+def _force_range(mj: Any, a: int, j: int, gear: float) -> tuple[float, float]:
+    """Range of the actuator's force; j: the joint on which it is alone, whose range counts too."""
     low, high = (-np.inf, np.inf)
     if mj.actuator_forcelimited[a]:
         low, high = _open(*mj.actuator_forcerange[a])
     if j >= 0 and mj.jnt_actfrclimited[j] and gear:
-        if len(on_joint(mujoco, mj, j)) > 1:
-            raise FileError(
-                f"{path}: actuator '{name}': its joint has an actuatorfrcrange and several "
-                "actuators; that limit of their sum is not represented. Use forcerange instead."
-            )
         ends = sorted(float(x) / gear for x in mj.jnt_actfrcrange[j])
         low, high = max(low, ends[0]), min(high, ends[1])
     return low, high

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError
+from graftsim.io.mjcf.transmissions import below, pulling, through_joint
 from graftsim.io.robot.format import ReadOptions
 from graftsim.io.robot.xml_lines import Notes
 
@@ -37,6 +38,11 @@ def disabled(mujoco: Any, mj: Any, flag: str) -> bool:
     return bool(mj.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}")))
 
 
+def no_passive(mujoco: Any, mj: Any) -> bool:
+    """Whether MuJoCo computes no passive forces at all, of a fluid and of gravcomp neither."""
+    return disabled(mujoco, mj, "SPRING") and disabled(mujoco, mj, "DAMPER")
+
+
 def refuse(
     mujoco: Any, mj: Any, names: Any, options: ReadOptions, notes: Notes, path: Path
 ) -> None:
@@ -44,7 +50,10 @@ def refuse(
 
     What `options.without` leaves out is noted instead.
     """
-    found = [*_counted(mj, names), *_of_joints(mj, names), *_of_surfaces(mj, names)]
+    found = [
+        *_counted(mj, names), *_of_joints(mj, names), *_of_limits(mujoco, mj, names),
+        *_of_surfaces(mj, names),
+    ]  # fmt: skip
     kept = [(kind, what) for kind, what in found if not options.leaves_out(kind)]
     for kind, what in found:
         if options.leaves_out(kind):
@@ -74,6 +83,28 @@ def _of_joints(mj: Any, names: Any) -> Iterator[tuple[str, str]]:
             yield "springs", f"nonlinear damping of joint '{name}'"
         if mj.jnt_plasticadr[j] >= 0:
             yield "springs", f"plastic yield (springyield) of joint '{name}'"
+
+
+def _of_limits(mujoco: Any, mj: Any, names: Any) -> Iterator[tuple[str, str]]:
+    """Of a joint's actuatorfrcrange, which is kept as the range of the one actuator on it.
+
+    MuJoCo limits all that actuators exert on the joint, what they compensate of gravity included.
+    """
+    for j, felt in enumerate(pulling(mujoco, mj)):
+        limited, joint = bool(mj.jnt_actfrclimited[j]), f"joint '{names.joints[j]}'"
+        alone = len(felt) == 1 and through_joint(mujoco, mj, felt[0])
+        if limited and felt and not alone:
+            pulls = ", ".join(f"'{names.actuators[a]}'" for a in felt)
+            what = f"the actuatorfrcrange of {joint}, which limits the sum of what pulls on it"
+            yield "actuators", f"{what} ({pulls}; a forcerange of each is read)"
+        lifts = mj.jnt_actgravcomp[j] and np.any(mj.body_gravcomp[below(mj, j)])
+        if not lifts or disabled(mujoco, mj, "GRAVITY") or no_passive(mujoco, mj):
+            continue
+        carried = "gravity compensation by actuators (actuatorgravcomp)"
+        if disabled(mujoco, mj, "ACTUATION") or not mj.nactuator:
+            yield "actuators", f"{carried} of {joint}, which the file has not, or switches off"
+        elif limited:
+            yield "actuators", f"the actuatorfrcrange of {joint} over {carried}"
 
 
 def _of_surfaces(mj: Any, names: Any) -> Iterator[tuple[str, str]]:

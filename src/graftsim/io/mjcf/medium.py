@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError
+from graftsim.io.mjcf.checks import no_passive
 from graftsim.io.mjcf.write_joints import Writer
 from graftsim.io.robot import poses
 from graftsim.io.robot.format import ReadOptions
@@ -22,6 +23,7 @@ _MINVAL = 1e-15
 
 def add(
     builder: Builder,
+    mujoco: Any,
     mj: Any,
     names: Any,
     anchors: dict[int, np.ndarray],
@@ -31,8 +33,15 @@ def add(
 ) -> None:
     """Boxes of the simple fluid model on bodies that move, and what gravcomp lifts.
 
-    Raises FileError: wind, ellipsoids (fluidshape), or gravity compensation by actuators.
+    Raises FileError: wind, or ellipsoids (fluidshape).
     """
+    if no_passive(mujoco, mj):
+        if np.any(mj.body_gravcomp) or mj.opt.density or mj.opt.viscosity:
+            notes.add(
+                "fluid forces and gravity compensation are off: MuJoCo computes no passive forces "
+                "where springs and dampers are both switched off."
+            )
+        return
     fluid = bool(mj.opt.density or mj.opt.viscosity)
     if fluid and (other := _other_fluid(mj)):
         if not options.leaves_out("fluid"):

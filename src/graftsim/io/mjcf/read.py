@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 
 from graftsim.errors import FileError, ModelError
-from graftsim.io.mjcf import actuators, checks, contact, equality, medium, starts, tendons
+from graftsim.io.mjcf import (
+    actuators,
+    checks,
+    contact,
+    equality,
+    medium,
+    starts,
+    tendons,
+    transmissions,
+)
 from graftsim.io.mjcf.compiled import compiled
 from graftsim.io.mjcf.shapes import SHAPES
 from graftsim.io.robot import poses
@@ -63,7 +72,7 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
         for body in range(1, mj.nbody):
             anchors[body] = _add_body(builder, mujoco, mj, names, body, anchors, notes)
         shapes = _add_shapes(builder, mujoco, mj, names, anchors, notes)
-        medium.add(builder, mj, names, anchors, options, notes, path)
+        medium.add(builder, mujoco, mj, names, anchors, options, notes, path)
         contact.add_pairs(builder, mujoco, mj, shapes, self_collision, notes)
         add_ground(builder, options.ground, [name for _, name in shapes.values()], path)
         for site in range(mj.nsite):
@@ -74,8 +83,8 @@ def read_mjcf(root: Element, options: ReadOptions) -> Model:
             builder.frame(name, names.links[body], position, mj.site_quat[site])
         absent_tendons = tendons.add(builder, mujoco, mj, names, options, path, notes)
         equality.add(builder, mujoco, mj, names, anchors, options, path, notes, absent_tendons)
-        actuators.add(builder, mujoco, mj, names, options, path, notes, absent_tendons)
-        builder.starts = starts.read(mj, names)
+        places = actuators.add(builder, mujoco, mj, names, options, path, notes, absent_tendons)
+        builder.starts = starts.read(mj, names, places)
         checks.explain(mujoco, mj, names, notes)
         builder.notes.extend(notes.sentences())
         builder.caveats.extend(notes.caveats())
@@ -187,7 +196,7 @@ def _passive(mujoco: Any, mj: Any, j: int, kind: JointType) -> dict[str, Any]:
     dofs = slice(int(mj.jnt_dofadr[j]), int(mj.jnt_dofadr[j]) + kind.nv)
     position = slice(int(mj.jnt_qposadr[j]), int(mj.jnt_qposadr[j]) + kind.nq)
     armature, damping = mj.dof_armature[dofs].copy(), mj.dof_damping[dofs].copy()
-    for a in actuators.on_joint(mujoco, mj, j):
+    for a in transmissions.on_joint(mujoco, mj, j):
         gear = mj.actuator_gear[a, : len(armature)]
         armature += mj.actuator_armature[a] * gear**2
         damping += mj.actuator_damping[a] * gear**2

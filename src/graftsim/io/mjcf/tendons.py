@@ -60,8 +60,9 @@ def add(
             joints,
             path=along,
             stiffness=0.0 if off["SPRING"] else float(mj.tendon_stiffness[t]),
-            damping=(0.0 if off["DAMPER"] else float(mj.tendon_damping[t]))
-            + _damping_of_actuators(mujoco, mj, t),
+            damping=0.0
+            if off["DAMPER"]
+            else float(mj.tendon_damping[t]) + _damping_of_actuators(mujoco, mj, t),
             slack=(float(low), float(high)),
             rounding=0.0,
             friction=float(friction),

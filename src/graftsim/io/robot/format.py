@@ -22,7 +22,7 @@ Base = Literal["auto", "fixed", "free"]
 
 # Kinds of things that `without` leaves out where they have no counterpart, and what they are.
 WITHOUT = {
-    "actuators": "actuators of another law or transmission (muscles, adhesion, ...)",
+    "actuators": "actuators of another law or transmission (muscles, ...), limits of their sums",
     "equality": "constraints between joints and bodies",
     "flexes": "flexible bodies",
     "fluid": "fluid forces of another model than that of boxes, or with wind",
