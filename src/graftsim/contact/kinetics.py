@@ -89,8 +89,7 @@ def unit_impulses(
         spatial = jnp.concatenate([cross(arm, frame), frame], -1).reshape(1, -1, 6)
         # Unit wrenches of every direction, in the axes of every link.
         by_link = Transform(X_0.E[:, None], X_0.r[:, None]).force(spatial)
-        f = jnp.repeat(sign, 3, axis=1)[:, :, None] * by_link
-        return articulated.innovations(jnp.swapaxes(f, -1, -2))
+        return articulated.innovations(jnp.repeat(sign, 3, axis=1)[:, :, None] * by_link)
 
     if unroll:
         return Impulses(articulated, *innovations(contacts.position, contacts.frame, signs))

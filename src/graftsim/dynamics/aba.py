@@ -13,9 +13,10 @@ from graftsim.dynamics.mechanism import (
     rows,
     to_parents,
 )
-from graftsim.dynamics.motion import JointMotion, per_link, velocity_bias
+from graftsim.dynamics.motion import JointMotion, at, per_link, velocity_bias
 from graftsim.model.tree import Tree
 from graftsim.solvers.small import backward, forward, solve
+from graftsim.spatial.transform import Transform
 from graftsim.spatial.vectors import apply, cross_force, mirror
 from graftsim.taps import OFF, Tapper
 
@@ -37,7 +38,7 @@ def aba(
     accelerations of joints whose motion is prescribed (`Model.guided`), 0 of others: hybrid
     dynamics [RBDA 9.2]. Such a joint carries on as a fixed one, with S qdd in its c.
     """
-    tree, X = m.tree, motion.X
+    tree = m.tree
     armature = m.model.joint.armature if armature is None else armature
     held = () if known is None else m.model.guided
     c = velocity_bias(motion, v)
@@ -55,7 +56,7 @@ def aba(
         places.append(_dofs(tree, held))
         qdd.append(rows(known, places[-1]))
     found = assemble(qdd, places) if qdd else tau
-    return scope.tap("joint.qdd", found), Articulated(tree, X, groups, held)
+    return scope.tap("joint.qdd", found), Articulated(tree, motion.X_up, groups, held)
 
 
 def articulated_inertia(
@@ -67,7 +68,7 @@ def articulated_inertia(
     p = jnp.zeros((m.tree.nl, 6), motion.S.dtype)
     tau = jnp.zeros(m.tree.nv, motion.S.dtype)
     groups = _inwards(m, motion, p, p, tau, m.model.joint.armature, held)
-    return Articulated(m.tree, motion.X, groups, held)
+    return Articulated(m.tree, motion.X_up, groups, held)
 
 
 def _inwards(
@@ -80,7 +81,7 @@ def _inwards(
     held: tuple[int, ...],
 ) -> list[list[_Group]]:
     """Pass 2, from the tips inwards: articulated inertias I_A and bias forces p_A by level."""
-    tree, X = m.tree, motion.X
+    tree = m.tree
     groups_of_level: list[list[_Group]] = [[] for _ in tree.levels]
     I_A = p_A = None
     for d in reversed(range(len(tree.levels))):
@@ -97,9 +98,8 @@ def _inwards(
             c_level = rows(c, index)
             Ia = assemble([g.inertia_through() for g in groups], places)
             pa = assemble([g.bias_through(c_level) for g in groups], places)
-            X_d = rows(X, index)
-            Xt_d = jnp.swapaxes(X_d, -1, -2)
-            I_A, p_A = mirror(Xt_d @ Ia @ X_d), apply(Xt_d, pa)
+            X_d = at(motion.X_up, index)
+            I_A, p_A = X_d.inertia_inverse(Ia), X_d.force_inverse(pa)
     return groups_of_level
 
 
@@ -117,7 +117,7 @@ def _outwards(
     for d, index in enumerate(tree.levels):
         above = a_base[None] if d == 0 else from_parents(tree, d, a[-1])
         above = jnp.broadcast_to(above, (len(index), 6))
-        a_prime = apply(rows(motion.X, index), above) + rows(c, index)
+        a_prime = at(motion.X_up, index).motion(above) + rows(c, index)
         pieces = []
         for g in groups[d]:
             qdd_g, a_g = g.accelerate(a_prime)
@@ -146,14 +146,14 @@ class Articulated:
     def __init__(
         self,
         tree: Tree,
-        X: Float[Array, "nl 6 6"],
+        X_up: Transform,
         groups_of_level: list[list[_Group]],
         held: tuple[int, ...] = (),
     ) -> None:
-        self.tree, self.X, self.groups_of_level, self.held = tree, X, groups_of_level, held
+        self.tree, self.X_up, self.groups_of_level, self.held = tree, X_up, groups_of_level, held
 
     def innovations(
-        self, f: Float[Array, "nl 6 k"], tau: Float[Array, "nv k"] | None = None
+        self, f: Float[Array, "nl k 6"], tau: Float[Array, "nv k"] | None = None
     ) -> tuple[Float[Array, "nv k"], Float[Array, "nv k"]]:
         """z = L^-1 u and y = d^-1 z, D = L d L^T: u^T D^-1 u is z^T y.
 
@@ -165,49 +165,47 @@ class Articulated:
         y: list[Float[Array, "ln k"]] = []
         carried = None
         for d in reversed(range(len(tree.levels))):
-            index = tree.levels[d]
-            p = -rows(f, index)
+            p = -rows(f, tree.levels[d])
             if carried is not None:
                 p = p + to_parents(tree, d + 1, carried)
             pieces, places = [], []
             for g in self.groups_of_level[d]:
                 p_g = rows(p, g.places)
                 if g.n > 0:
-                    u = -jnp.einsum("lni,lik->lnk", g.S, p_g)
+                    u = -jnp.einsum("lni,lki->lnk", g.S, p_g)
                     if tau is not None:
                         u = u + rows(tau, g.dofs.reshape(-1)).reshape(u.shape)
-                    p_g = p_g + jnp.einsum("lni,lnk->lik", g.Dinv_U, u)
+                    p_g = p_g + jnp.einsum("lni,lnk->lki", g.Dinv_U, u)
                     _, z_g, y_g = forward(g.D, u)
-                    z.insert(0, z_g.reshape(-1, f.shape[-1]))
-                    y.insert(0, y_g.reshape(-1, f.shape[-1]))
+                    z.insert(0, z_g.reshape(-1, f.shape[1]))
+                    y.insert(0, y_g.reshape(-1, f.shape[1]))
                 pieces.append(p_g)
                 places.append(g.places)
             if d > 0:
-                Xt = jnp.swapaxes(rows(self.X, index), -1, -2)
-                carried = Xt @ assemble(pieces, places)
+                carried = self._many(d).force_inverse(assemble(pieces, places))
         if not z:
-            return jnp.zeros((0, f.shape[-1])), jnp.zeros((0, f.shape[-1]))
+            return jnp.zeros((0, f.shape[1])), jnp.zeros((0, f.shape[1]))
         return jnp.concatenate(z), jnp.concatenate(y)
 
     def response(self, y: Float[Array, "nv k"]) -> Float[Array, "nv k"]:
         """Changes of the joint velocities under k sets of impulses, given `innovations` of them."""
         tree, k = self.tree, y.shape[-1]
-        above: Float[Array, "l 6 k"] | None = None
-        out, dofs, at = [], [], 0
-        for d, index in enumerate(tree.levels):
+        above: Float[Array, "l k 6"] | None = None
+        out, dofs, begin = [], [], 0
+        for d in range(len(tree.levels)):
             if above is not None:
-                above = rows(self.X, index) @ from_parents(tree, d, above)
+                above = self._many(d).motion(from_parents(tree, d, above))
             pieces, places = [], []
             # `innovations` goes through the groups of a level the other way round.
             for g in reversed(self.groups_of_level[d]):
-                at_rest = jnp.zeros((len(g.places), 6, k), y.dtype)
+                at_rest = jnp.zeros((len(g.places), k, 6), y.dtype)
                 a = at_rest if above is None else rows(above, g.places)
                 if g.n > 0:
                     size = len(g.places) * g.n
-                    own = y[at : at + size].reshape(len(g.places), g.n, k)
-                    at += size
-                    dv = backward(g.upper, own) - jnp.einsum("lni,lik->lnk", g.Dinv_U, a)
-                    a = a + jnp.einsum("lni,lnk->lik", g.S, dv)
+                    own = y[begin : begin + size].reshape(len(g.places), g.n, k)
+                    begin += size
+                    dv = backward(g.upper, own) - jnp.einsum("lni,lki->lnk", g.Dinv_U, a)
+                    a = a + jnp.einsum("lni,lnk->lki", g.S, dv)
                     out.append(dv.reshape(-1, k))
                     dofs.append(g.dofs.reshape(-1))
                 pieces.append(a)
@@ -217,6 +215,11 @@ class Articulated:
             dofs.append(_dofs(tree, self.held))
             out.append(jnp.zeros((len(dofs[-1]), k), y.dtype))
         return assemble(out, dofs)
+
+    def _many(self, d: int) -> Transform:
+        """From the parents to the links at depth d, for several vectors of each."""
+        X = at(self.X_up, self.tree.levels[d])
+        return Transform(X.E[:, None], X.r[:, None])
 
 
 def _dofs(tree: Tree, links: tuple[int, ...]) -> np.ndarray:

@@ -157,13 +157,13 @@ class Constrained:
 
     def __init__(self, m: Mechanism, articulated: Articulated, J: Float[Array, "m nv"]) -> None:
         self.articulated = articulated
-        f = jnp.zeros((articulated.tree.nl, 6, J.shape[0]), J.dtype)
+        f = jnp.zeros((articulated.tree.nl, J.shape[0], 6), J.dtype)
         self.z, self.y = articulated.innovations(f, J.T)
         K = mirror(self.z.T @ self.y)
         self.solve = solver(K, _sizes(m, jnp.diagonal(K)))
 
     def innovations(
-        self, f: Float[Array, "nl 6 k"]
+        self, f: Float[Array, "nl k 6"]
     ) -> tuple[Float[Array, "n k"], Float[Array, "n k"]]:
         """See `Articulated.innovations`."""
         z, y = self.articulated.innovations(f)

@@ -16,14 +16,13 @@ from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, joint
 from graftsim.model.tree import Tree
 from graftsim.spatial.rotation import transpose
 from graftsim.spatial.transform import Transform
-from graftsim.spatial.vectors import apply, cross_motion
+from graftsim.spatial.vectors import cross_motion
 
 
 class JointMotion(NamedTuple):
-    """`X_up` parent to link, `X` its matrices; `S` a row a degree of freedom; `v_J`, `c_J`."""
+    """`X_up` parent to link; `S` a row a degree of freedom; `v_J`, `c_J`."""
 
     X_up: Transform
-    X: Float[Array, "nl 6 6"]
     S: Float[Array, "nv 6"]
     v_J: Float[Array, "nl 6"]
     c_J: Float[Array, "nl 6"]
@@ -45,10 +44,8 @@ def joint_motion(m: Mechanism, q: Float[Array, " nq"], qd: Float[Array, " nv"]) 
         c_J.append(kind.bias(Sk, Rk, qdk))
         links.append(index)
         S.append(Sk.reshape(-1, 6))
-    X_up = Transform(transpose(assemble(R, links)), assemble(p, links)) @ m.X_tree
     return JointMotion(
-        X_up=X_up,
-        X=X_up.matrix(),
+        X_up=Transform(transpose(assemble(R, links)), assemble(p, links)) @ m.X_tree,
         S=assemble(S, list(tree.v_rows)),
         v_J=assemble(v_J, links),
         c_J=assemble(c_J, links),
@@ -61,7 +58,7 @@ def link_velocity(tree: Tree, motion: JointMotion) -> Float[Array, "nl 6"]:
     for d, index in enumerate(tree.levels):
         v = rows(motion.v_J, index)
         if d > 0:
-            v = apply(rows(motion.X, index), from_parents(tree, d, levels[-1])) + v
+            v = at(motion.X_up, index).motion(from_parents(tree, d, levels[-1])) + v
         levels.append(v)
     return assemble(levels, list(tree.levels))
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.spatial.rotation import cross, skew, transpose
+from graftsim.spatial.vectors import mirror
 
 
 def rotate(E: Float[Array, "*b 3 3"], v: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
@@ -55,9 +56,17 @@ class Transform(NamedTuple):
         return jnp.concatenate([top, jnp.concatenate([low, self.E], -1)], -2)
 
     def inertia_inverse(self, I: Float[Array, "*b 6 6"]) -> Float[Array, "*b 6 6"]:
-        """X^T I X: an inertia of frame b in frame a [RBDA 2.66]."""
-        X = self.matrix()
-        return jnp.swapaxes(X, -1, -2) @ I @ X
+        """X^T I X: a symmetric inertia of frame b in frame a [RBDA 2.66].
+
+        Turned, then moved: half the products of the 6x6 matrices.
+        """
+        E, Et, rx = self.E, transpose(self.E), skew(self.r)
+        A, H, M = (Et @ x @ E for x in (I[..., :3, :3], I[..., :3, 3:], I[..., 3:, 3:]))
+        M = mirror(M)
+        moved = H + rx @ M
+        A = mirror(A + rx @ transpose(H) - moved @ rx)
+        top = jnp.concatenate([A, moved], -1)
+        return jnp.concatenate([top, jnp.concatenate([transpose(moved), M], -1)], -2)
 
     def __matmul__(self, other: Transform) -> Transform:
         """X_c_b @ X_b_a = X_c_a."""
