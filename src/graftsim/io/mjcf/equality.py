@@ -166,9 +166,6 @@ def _write_couplings(w: Writer, section: ET.Element) -> None:
             continue
         names = w.model.tendon.names if of_tendons else dofs
         ends = [names[i] for i in (c.tendons if of_tendons else c.dofs)[k] if i >= 0]
-        if not of_tendons and any(w.dof_place[x][0] != x for x in ends):
-            w.lost.append(f"coupling {name}: one axis of a joint.")
-            continue
         kind = "tendon" if of_tendons else "joint"
         item = ET.SubElement(section, kind, name=name)
         for n, x in enumerate(ends, 1):

@@ -180,20 +180,22 @@ def write_tendons(w: Writer, root: ET.Element) -> None:
     coefficients = floats(t.coefficient)
     for k, name in enumerate(t.names):
         path = [x for x in t.path if x.tendon == k]
+        entries = zip(t.entries, coefficients, strict=True)
+        parts = {w.tree.dofs[dof]: c for (i, dof), c in entries if i == k}
+        axes = [dof for dof in parts if w.dof_place[dof][0] != dof]
+        w.lost += [f"tendon {name}: its part over {dof}." for dof in axes]
         strange = [x.kind.name for x in path if x.kind != STRAIGHT]
-        if strange or (path and any(i == k for i, _ in t.entries)):
+        if strange or (path and parts):
             what = f"a {strange[0]} stretch" if strange else "a path beside its joints"
             w.lost.append(f"tendon {name}: {what}.")
+        if strange or (parts and (path or len(axes) == len(parts))):
             w.lost_tendons.add(k)
             continue
         item = ET.SubElement(section, "spatial" if path else "fixed", name=name)
         _write_path(w, item, path)
-        for (i, dof), c in zip(t.entries, coefficients, strict=True):
-            joint, _ = w.dof_place[w.tree.dofs[dof]]
-            if i == k and joint != w.tree.dofs[dof]:
-                w.lost.append(f"tendon {name}: its part over {w.tree.dofs[dof]}.")
-            elif i == k:
-                ET.SubElement(item, "joint", joint=joint, coef=text(c))
+        for dof, c in parts.items():
+            if dof not in axes:
+                ET.SubElement(item, "joint", joint=dof, coef=text(c))
         resistance = {"stiffness": t.stiffness, "damping": t.damping, "frictionloss": t.friction}
         for xml, values in resistance.items():
             if float(values[k]):

@@ -67,7 +67,7 @@ SKIPPED = {
 def check(element: Element, notes: Notes) -> None:
     """Walk all elements that are read: refuse misspelt names, note everything that is not read.
 
-    Raises FileError for a tag or attribute that looks like a misspelt known one, and for xacro.
+    Raises FileError for a tag or attribute that looks like a misspelt known one.
     """
     attributes, tags = SCHEMA[element.tag]
     element.check_attributes(attributes, notes)
@@ -76,11 +76,6 @@ def check(element: Element, notes: Notes) -> None:
             check(child, notes)
         elif child.tag in SKIPPED:
             notes.group(SKIPPED[child.tag], f"<{child.tag}> in line", child.line)
-        elif child.tag.startswith("xacro:"):
-            raise child.error(
-                f"<{child.tag}> is a xacro macro, not URDF. Expand the file first: "
-                f"xacro {element.path.name} > robot.urdf"
-            )
         elif misspelt(child.tag, [t for t in tags if not element.all(t)]):
             raise child.error(
                 f"<{element.tag}> has the unknown element <{child.tag}>. {suggest(child.tag, tags)}"
