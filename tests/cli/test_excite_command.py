@@ -3,8 +3,10 @@
 import json
 
 import numpy as np
+import pytest
 
 import graftsim as gs
+from graftsim.cli.excite import beside_sines
 
 
 def test_plan_of_a_robot(cli, place, tmp_path):
@@ -37,3 +39,16 @@ def test_wrong_use(cli, place, tmp_path):
     code, _, said = cli("excite", place / "robot.urdf", "--middle", "wrist=1", "--seconds", 1)
     assert code == 2
     assert "the joints are shoulder, elbow" in said
+
+
+@pytest.mark.parametrize(
+    ("ratio", "says"),
+    [
+        (1.0, "about as much"),
+        (3.0, "3 times better"),
+        (0.5, "2 times worse"),
+        (1e9, "next to nothing"),
+    ],
+)
+def test_what_is_said_beside_sines(ratio, says):
+    assert says in beside_sines(np.log(ratio))

@@ -113,14 +113,21 @@ def _print(found: Excitation, out: str) -> None:
     console.print(table_of("Standard deviations", head, rows))
     most = max(found.used, key=lambda name: found.used[name])
     gain = (found.information - found.information_of_sines) / max(len(rows), 1) / 2
-    beside = "A sine on each joint would tell next to nothing."
-    if gain < TELLS:
-        beside = (
-            f"Than by a sine on each joint, parameters become known {np.exp(gain):.2g} times "
-            "better (geometric mean)."
-        )
     console.print(
-        f"Nearest to its limit: the {most}, {100 * found.used[most]:.0f} %. {beside}",
+        f"Nearest to its limit: the {most}, {100 * found.used[most]:.0f} %. {beside_sines(gain)}",
         soft_wrap=True,
     )
     console.print(f"{out}: {found.plan.duration:.4g} s to play", soft_wrap=True)
+
+
+def beside_sines(gain: float) -> str:
+    """How much better parameters become known than by a sine on each joint; gain: a logarithm."""
+    if gain >= TELLS:
+        return "A sine on each joint would tell next to nothing."
+    if abs(gain) < np.log(1.05):
+        return "A sine on each joint would tell about as much: more generations may find better."
+    ratio, word = np.exp(abs(gain)), "better" if gain > 0 else "worse"
+    return (
+        f"Than by a sine on each joint, parameters become known {ratio:.2g} times {word} "
+        "(geometric mean)."
+    )
