@@ -299,10 +299,11 @@ def _networks(quest: _Quest, found: Screened, formula: Formula, criteria: Criter
         rest = [g for g in groups if g != group]
         if (targets[group.graft], group.row) not in [(targets[g.graft], g.row) for g in rest]:
             continue
+        where = with_row(targets[group.graft], group.row)
+        quest.progress(f"fitting networks without {group.column} for {where}")
         trial = _learn(quest, found, formula, rest)
         mean, error = compare(trial.cost, best.cost)
         if mean <= max(error, criteria.share):
-            where = with_row(targets[group.graft], group.row)
             quest.progress(f"{group.column} is not needed by {where}")
             groups, best = rest, trial
     return best
@@ -332,10 +333,12 @@ def _learn(quest: _Quest, found: Screened, formula: Formula, groups: Sequence[Gr
     start[p.physical] = found.theta[: p.physical.sum()]
     alone[p.physical] = found.bare[: p.physical.sum()]
     teachers = {labels[key]: _teacher(formula, own) for key, own in inputs.items()}
-    start = taught(problem, problem.train_windows(problem.horizons[0]), start, teachers)
+    held = Heldout(problem, problem.heldout_windows())
+    wise = taught(problem, problem.train_windows(problem.horizons[0]), start, teachers)
+    # What a network makes of inputs beyond those it was taught at may fly off.
+    start = wise if np.isfinite(held.cost(wise)).all() else start
     result = fit_from(problem, start, local=SOLVER, alone=alone)
-    cost = Heldout(problem, problem.heldout_windows()).cost(result.theta)
-    return _Learned(result, cost, labels, tuple(groups))
+    return _Learned(result, held.cost(result.theta), labels, tuple(groups))
 
 
 def _teacher(formula: Formula, own: Sequence[Group]) -> Callable[[np.ndarray], np.ndarray]:

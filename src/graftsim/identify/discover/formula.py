@@ -21,8 +21,10 @@ from graftsim.identify.problem.parameters import Group
 from graftsim.identify.problem.problem import Problem
 from graftsim.identify.results import information
 from graftsim.identify.results.linearisation import Linearisation
+from graftsim.identify.runs.residual_program import ResidualProgram
 from graftsim.identify.runs.window_cost import WindowCost
 from graftsim.optim.arrowhead import normal_equations, reduced
+from graftsim.optim.bounded import Bounded
 from graftsim.optim.least_squares import LevenbergMarquardt
 from graftsim.optim.local_solver import Point
 
@@ -60,34 +62,56 @@ class Formula(NamedTuple):
     theta: np.ndarray
 
 
+class Quadratic(NamedTuple):
+    """The quadratic model of a fit's cost about a point, in theta [p]: gradient g, curvature S."""
+
+    point: Point
+    bounds: Bounded
+    g: np.ndarray
+    S: np.ndarray
+
+    @classmethod
+    def about(cls, problem: Problem, compiled: ResidualProgram, point: Point) -> Quadratic:
+        """The local unknowns adjust to what theta does."""
+        bounds = problem.bounds_of(point.theta)
+        linear = compiled.jacobian(point.theta, point.local)
+        S, g = reduced(normal_equations(*linear, point.theta, point.local, bounds))
+        return cls(point, bounds, g, S)
+
+    def without(self, out: list[int], free: np.ndarray) -> tuple[np.ndarray, float]:
+        """Where the cost is least with the weights in `out` zero and all others that are free [p]
+        adjusting, and how much it is there.
+        """
+        gone = np.array(out, int)
+        keep = np.setdiff1d(np.flatnonzero(free), gone)
+        d = np.zeros(len(self.g))
+        d[gone] = -self.point.theta[gone]
+        pull = self.g[keep] + self.S[np.ix_(keep, gone)] @ d[gone]
+        d[keep] = np.linalg.lstsq(self.S[np.ix_(keep, keep)], -pull, rcond=1e-12)[0]
+        cost = self.point.cost + self.g @ d + 0.5 * d @ self.S @ d
+        return np.clip(self.point.theta + d, self.bounds.lower, self.bounds.upper), float(cost)
+
+
 def find_formula(problem: Problem, groups: tuple[Group, ...], found: Screened) -> Formula:
     """Terms of the kept groups of a library problem, and their coefficients, fitted.
 
     At most three terms for each group's row are looked for.
     """
-    p = problem.parameters
-    compiled, samples = found.compiled, found.samples
+    p, compiled = problem.parameters, found.compiled
     inside = np.array([i for i, g in enumerate(p.group) if g >= 0 and p.groups[g] in groups], int)
-    off = (p.group >= 0) & ~np.isin(np.arange(len(p)), inside)
-
-    def fit(start: np.ndarray, zero: np.ndarray) -> Point:
-        return LevenbergMarquardt(iterations=20, cost_tolerance=1e-6).minimise(
-            WindowCost(problem, compiled),
-            Point(np.where(zero, 0.0, start), np.zeros_like(found.local)),
-            problem.bounds_of(start, zero=zero),
-        )
-
-    point = fit(found.theta, off)
+    free = (p.group < 0) | np.isin(np.arange(len(p)), inside)
+    point = _fitted(problem, found, found.theta, ~free)
+    model = Quadratic.about(problem, compiled, point)
     chosen: list[int] = []
     for row in dict.fromkeys((g.graft, g.row) for g in groups):
         mine = [i for i in inside if (p.groups[p.group[i]][:2]) == row]
-        rest = [i for i in inside if i not in mine]
-        chosen += _subset(
-            problem, compiled.jacobian(point.theta, point.local), point, mine, rest, samples
-        )
+        chosen += _subset(model, mine, free, found.samples)
     while True:
+        # Terms that are nearly alike have large weights that cancel: what one leaves behind
+        # the others take over before anything is simulated.
+        start, _ = model.without([i for i in inside if i not in chosen], free)
         zero = (p.group >= 0) & ~np.isin(np.arange(len(p)), chosen)
-        point = fit(point.theta, zero)
+        point = _fitted(problem, found, start, zero)
         r, J_t, J_l = compiled.jacobian(point.theta, point.local)
         bounds = problem.bounds_of(point.theta)
         at = Linearisation(r, J_t, J_l, point.theta, point.local, bounds)
@@ -99,8 +123,24 @@ def find_formula(problem: Problem, groups: tuple[Group, ...], found: Screened) -
         if doubtful is None:
             break
         chosen.remove(doubtful)
+        model = Quadratic.about(problem, compiled, point)
     terms = [_term(problem, i, point.theta[i], std[i]) for i in chosen]
     return Formula(tuple(terms), point.theta)
+
+
+def _fitted(problem: Problem, found: Screened, start: np.ndarray, zero: np.ndarray) -> Point:
+    """Fit from start [p], or without any effect where that cannot be simulated; zero: [p] which
+    weights stay zero.
+    """
+    p, rest = problem.parameters, np.zeros_like(found.local)
+    start = np.where(zero, 0.0, start)
+    if not np.isfinite(found.compiled.residual(start, rest)).all():
+        start = np.where(p.group >= 0, 0.0, found.bare)
+    return LevenbergMarquardt(iterations=20, cost_tolerance=1e-6).minimise(
+        WindowCost(problem, found.compiled),
+        Point(start, rest),
+        problem.bounds_of(start, zero=zero),
+    )
 
 
 def _doubtful(
@@ -117,32 +157,13 @@ def _doubtful(
     return min(reversed(weak), key=lambda i: ratio[i]) if weak else None
 
 
-def _subset(
-    problem: Problem,
-    linear: tuple[np.ndarray, np.ndarray, np.ndarray],
-    point: Point,
-    mine: list[int],
-    rest: list[int],
-    samples: float,
-) -> list[int]:
+def _subset(model: Quadratic, mine: list[int], free: np.ndarray, samples: float) -> list[int]:
     """Of the weights of one row, the few with the least BIC; all others of the fit stay free."""
-    p = problem.parameters
-    n = normal_equations(*linear, point.theta, point.local, problem.bounds_of(point.theta))
-    S, g = reduced(n)
-    always = [*np.flatnonzero(p.group < 0), *rest]
     best: tuple[float, list[int]] = (np.inf, [])
-    scale = max(point.cost / max(samples / 2, 1.0), 1e-300)
+    scale = max(model.point.cost / max(samples / 2, 1.0), 1e-300)
     for size in range(1, MOST + 1):
         for subset in combinations(mine, size):
-            keep = [*always, *subset]
-            out = [i for i in mine if i not in subset]
-            # Minimum of the quadratic model with the weights in `out` taken to zero.
-            d = np.zeros(len(p))
-            d[out] = -point.theta[out]
-            d[keep] = np.linalg.lstsq(
-                S[np.ix_(keep, keep)], -(g[keep] + S[np.ix_(keep, out)] @ d[out]), rcond=1e-12
-            )[0]
-            cost = point.cost + g @ d + 0.5 * d @ S @ d
+            _, cost = model.without([i for i in mine if i not in subset], free)
             score = cost / scale + 0.5 * size * np.log(samples)
             if score < best[0]:
                 best = (score, list(subset))
