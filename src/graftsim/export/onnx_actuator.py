@@ -208,7 +208,7 @@ def _said(own: Sequence[Servo], worth: Worth, plain: PlainServo, dt: float) -> l
         f"{worth.net:.2g} (at most {worth.largest:.2g}), the file by onnxruntime from that by "
         f"{worth.file:.1g}."
     ]
-    servo = f"kp = {plain.kp:.4g}, kd = {plain.kd:.4g} and a delay of {1e3 * plain.delay:.3g} ms"
+    servo = f"kp = {plain.kp:.4g}, kd = {plain.kd:.4g} and a delay of {_ms(plain.delay)} ms"
     if worth.needed:
         said.append(f"{names}: {servo} would be off by {worth.plain:.2g}: the net is worth it.")
     else:
@@ -220,3 +220,8 @@ def _said(own: Sequence[Servo], worth: Worth, plain: PlainServo, dt: float) -> l
             f"that a net sees at steps of {1e3 * dt:.3g} ms: choose a longer --dt."
         )
     return said
+
+
+def _ms(seconds: float) -> str:
+    """Milliseconds to a microsecond, without what rounding leaves of zero."""
+    return f"{round(1e3 * seconds, 3) + 0.0:.4g}"
