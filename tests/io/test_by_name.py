@@ -59,3 +59,20 @@ def test_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "robot_descriptions", None)
     with pytest.raises(gs.FileError, match="pip install robot_descriptions"):
         gs.load("robot_descriptions:cat_description")
+
+
+ODD = """import os
+COUNT = 3
+print("nothing is said by this")
+LATER: str
+HERE = os.path.join(UNKNOWN, "dog")
+URDF_PATH: str = _download("dog")
+MJCF_PATH = os.sep
+"""
+
+
+def test_a_module_that_does_not_say_where(package, tmp_path):
+    """What cannot be read without running the module is not guessed."""
+    (tmp_path / "site" / "robot_descriptions" / "dog_description.py").write_text(ODD)
+    with pytest.raises(gs.FileError, match="does not say where its file is"):
+        gs.load("robot_descriptions:dog_description")

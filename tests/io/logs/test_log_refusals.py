@@ -2,14 +2,17 @@
 
 import io
 import pickle
+import warnings
 import zipfile
 
+import h5py
 import numpy as np
 import pytest
 from log_texts import refused, write
 
 from graftsim.errors import LogError
 from graftsim.io.logs.read import read_recordings
+from graftsim.io.logs.tables import array_table
 
 
 @pytest.mark.parametrize(
@@ -93,3 +96,39 @@ def test_what_torch_did_not_write(tmp_path):
     assert "holds 'module', which is no storage" in refused(archive(path, pickled([lost])), None)
     nothing = archive(path, pickled({"name": "arm"}))
     assert "no tensor of one or two dimensions" in refused(nothing, None)
+
+
+def test_files_without_an_array(tmp_path):
+    """NumPy's and HDF5's, by name."""
+    np.savez(tmp_path / "log.npz")
+    assert "there is no array in it" in refused(tmp_path / "log.npz", None)
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        file.create_group("empty")
+    assert "no array of numbers" in refused(tmp_path / "log.h5", None)
+
+
+def test_lists_nested_without_end(tmp_path):
+    deep = []
+    for _ in range(200):
+        deep = [deep]
+    path = archive(tmp_path / "log.pt", pickled({"q": deep}))
+    assert "is nested deeper than" in refused(path, None)
+
+
+def test_arrays_with_columns_of_one_name():
+    wide = np.zeros((3, 2))
+    with pytest.raises(LogError, match="two columns of the same name"):
+        array_table({"data": wide, "columns": np.array(["a", "a"])}, "here")
+    with pytest.raises(LogError, match=r"two columns are named 'a\[0\]'"):
+        array_table({"a": wide, "a[0]": np.zeros(3)}, "here")
+
+
+def test_gravity_in_its_unit_raises_no_doubt(tmp_path):
+    """9.8 is m/s^2 and not g."""
+    name = "link.linear_acceleration[a]"
+    parts = ",".join(f"{name}.{x}" for x in "xyz")
+    rows = "\n".join(f"{0.1 * k},0,{0.01 * (k % 3)},9.8" for k in range(30))
+    path = write(tmp_path, f"time,{parts}\n{rows}\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_recordings(path)[0][name].width == 3

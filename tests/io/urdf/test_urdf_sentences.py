@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 from urdf_texts import BODY, joint, link, refused, write
 
+from graftsim.errors import FileError
 from graftsim.io.load import load
-from graftsim.io.write import write_urdf
+from graftsim.io.robot.feasible_inertia import with_margin
+from graftsim.io.write import write_mjcf, write_urdf
 from graftsim.model import Builder
+from graftsim.model.joints import Revolute
 
 AXIS = '<axis xyz="0 0 1"/>'
 
@@ -26,10 +29,11 @@ def arm(tmp_path, body, kind="continuous"):
         ('<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>', ("both rpy and quat_xyzw",)),
         ('<mimic joint="j"/>', ("mimics itself",)),
         ('<mimic joint="k"/>', ("mimics 'k'",)),
+        ('<origin xyz="0 0 1"/>\n<origin xyz="0 0 2"/>', ("a second <origin> in <joint>",)),
     ],
 )
 def test_joints_that_are_refused(tmp_path, body, parts):
-    refused(arm(tmp_path, body), ":4:", *parts)
+    refused(arm(tmp_path, body), *parts)
 
 
 def test_a_planar_joint_has_no_single_spring_reference(tmp_path):
@@ -47,6 +51,9 @@ def test_a_joint_without_an_end(tmp_path):
     [
         ("fixed", '<limit lower="-1" upper="1"/>', "no meaning for a fixed joint"),
         ("continuous", f'{AXIS}<limit lower="-1" upper="1"/>', "no meaning for a continuous joint"),
+        ("revolute", f'{AXIS}<limit effort="3"/>', "has neither lower nor upper"),
+        ("revolute", f'{AXIS}<limit lower="1" upper="-1"/>', "lower=1 above upper=-1"),
+        ("fixed", '<limit velocity="3"/>', "velocity limit is not enforced"),
         ("fixed", '<mimic joint="j"/>', None),
     ],
 )
@@ -83,10 +90,41 @@ def test_inertials_that_are_repaired(tmp_path, inertial, said, mass):
     assert any(said in n for n in model.notes), model.notes
 
 
-def test_masses_that_are_no_number(tmp_path):
-    body = '<inertial><mass value="inf"/></inertial>'
+@pytest.mark.parametrize(
+    "inertial",
+    ['<mass value="inf"/>', '<mass value="1"/><inertia ixx="inf" iyy="1" izz="1"/>'],
+)
+def test_masses_and_inertias_that_are_no_number(tmp_path, inertial):
+    """Not even repair makes a number of them."""
+    body = f"<inertial>{inertial}</inertial>"
     path = write(tmp_path, link("world", ""), joint("j", "world", "a"), link("a", body))
     refused(path, ":4:", "finite", repair_inertia=True)
+
+
+def test_a_world_that_should_float(tmp_path):
+    path = write(tmp_path, link("world", ""), joint("j", "world", "a"), link("a"))
+    refused(path, ":2:", "the root link is the world", base="free")
+
+
+def test_orientation_as_a_quaternion(tmp_path):
+    """x, y, z, w, as some programs write it: a quarter turn about z takes x to y."""
+    origin = '<origin xyz="0 0 1" quat_xyzw="0 0 1 1"/>'
+    model = load(arm(tmp_path, f"{origin}{AXIS}"))
+    np.testing.assert_allclose(model.joint.rotation[0], [2**-0.5, 0, 0, 2**-0.5])
+
+
+class Screw(Revolute):
+    """A joint that no file format has."""
+
+    name = "screw"
+
+
+def test_a_joint_that_no_format_has(tmp_path):
+    b = Builder("own")
+    b.link("a", joint=Screw(), mass=1.0, inertia=0.1)
+    for writer, name in ((write_urdf, "URDF"), (write_mjcf, "MJCF")):
+        with pytest.raises(FileError, match=f"'a' is of type screw, which {name} cannot express"):
+            writer(b.build(), tmp_path / "robot")
 
 
 @pytest.mark.parametrize(
@@ -187,3 +225,11 @@ def test_an_inertia_that_no_body_has_is_raised(tmp_path):
     lost = write_urdf(fitted, tmp_path / "r.urdf", lossy=True)
     assert any("belong to no body; the smaller two are raised to 0.15 and 0.15" in s for s in lost)
     np.testing.assert_allclose(load(tmp_path / "r.urdf").link.inertia[0, :3], [0.15, 0.15, 0.3])
+
+
+def test_a_flat_body_keeps_the_margin_of_rounding():
+    """A + B = C to the last digit is raised by a few units in it; a solid body is left alone."""
+    flat = with_margin(np.array([0.1, 0.2, 0.3]))
+    assert 0 < flat[0] + flat[1] - flat[2] < 1e-14
+    np.testing.assert_allclose(flat, [0.1, 0.2, 0.3], rtol=1e-14)
+    np.testing.assert_array_equal(with_margin(np.array([0.2, 0.2, 0.3])), [0.2, 0.2, 0.3])
