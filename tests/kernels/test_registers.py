@@ -25,6 +25,7 @@ def scarce(monkeypatch):
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", "")
     monkeypatch.setattr(schedule, "_LONG", 0)
     monkeypatch.setattr(registers, "registers", lambda target: (4, 2))
+    monkeypatch.setattr(registers, "_CARRIED", np.inf)
     monkeypatch.setattr(emit, "_BLOCK", 10)
 
 
@@ -86,6 +87,27 @@ def test_no_more_values_at_hand_than_registers():
         hand -= set(kept.drops.get(item, []))
         assert len(hand) <= registers.registers(host())[0]
     assert 60 < len(kept.waiting) < 100
+
+
+def test_loops_that_carry_much_are_left_to_llvm(monkeypatch):
+    """As reverse mode does, which sums up the slope of every weight of a network on its way."""
+    size = 60
+
+    def f(x, weights):
+        def step(carry, _):
+            y, sums = carry
+            return (jnp.tanh(y * weights[0]), sums + y * weights), None
+
+        return jax.lax.scan(step, (x, jnp.zeros(size, x.dtype)), None, length=7)[0][1]
+
+    function = Function(
+        f, [jax.ShapeDtypeStruct(s, np.float32) for s in ((), (size,))], []
+    )  # fmt: skip
+    p, _ = machine_code.program(function, (True, True))
+    live = find_live(p)
+    assert registers.keep(p, live, 16).waiting == {}
+    monkeypatch.setattr(registers, "_CARRIED", np.inf)
+    assert len(registers.keep(p, live, 16).waiting) > 20
 
 
 def test_places_in_memory_are_used_again(monkeypatch):

@@ -21,6 +21,9 @@ from graftsim.kernels.ir.statements import Branch, Library, Loop, Region, Store
 
 # A node as a scalar, or in all lanes.
 Key = tuple[int, bool]
+# Loops that carry a larger share of all nodes, as reverse mode does for the weights of a network,
+# are left to LLVM: what is carried lies in memory, and would be copied from one place to another.
+_CARRIED = 0.05
 
 
 @dataclass(eq=False)
@@ -47,10 +50,25 @@ class Kept:
 def keep(p: Program, live: Live, lanes: int, target: Target | None = None) -> Kept:
     """What goes to memory when a run has more values than there are registers."""
     kept, first, most = Kept(), 0, registers(target or host())
+    if _carried(p.root) > _CARRIED * len(live.nodes):
+        return kept
     for run in runs(p, live, lanes):
         _keep_run(p, lanes, kept, run, first, most)
         first += len(run.items)
     return kept
+
+
+def _carried(region: Region) -> int:
+    """Values that the loops of a region carry, and those of the loops in them."""
+    found = 0
+    for item in region.items:
+        if isinstance(item, Loop):
+            found += len(item.phis) + _carried(item.body)
+        elif isinstance(item, Region):
+            found += _carried(item)
+        elif isinstance(item, Branch):
+            found += sum(map(_carried, item.sides))
+    return found
 
 
 def registers(target: Target) -> tuple[int, int]:
