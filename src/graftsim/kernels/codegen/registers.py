@@ -17,7 +17,7 @@ from graftsim.kernels.codegen.liveness import Live
 from graftsim.kernels.codegen.target import Target, host
 from graftsim.kernels.codegen.visitor import Visitor
 from graftsim.kernels.ir.program import Program
-from graftsim.kernels.ir.statements import Branch, Library, Loop, Region, Store
+from graftsim.kernels.ir.statements import Branch, Library, Loop, Region, Store, regions
 
 # A node as a scalar, or in all lanes.
 Key = tuple[int, bool]
@@ -50,7 +50,7 @@ class Kept:
 def keep(p: Program, live: Live, lanes: int, target: Target | None = None) -> Kept:
     """What goes to memory when a run has more values than there are registers."""
     kept, first, most = Kept(), 0, registers(target or host())
-    if _carried(p.root) > _CARRIED * len(live.nodes):
+    if _carried(p) > _CARRIED * len(live.nodes):
         return kept
     for run in runs(p, live, lanes):
         _keep_run(p, lanes, kept, run, first, most)
@@ -58,17 +58,10 @@ def keep(p: Program, live: Live, lanes: int, target: Target | None = None) -> Ke
     return kept
 
 
-def _carried(region: Region) -> int:
-    """Values that the loops of a region carry, and those of the loops in them."""
-    found = 0
-    for item in region.items:
-        if isinstance(item, Loop):
-            found += len(item.phis) + _carried(item.body)
-        elif isinstance(item, Region):
-            found += _carried(item)
-        elif isinstance(item, Branch):
-            found += sum(map(_carried, item.sides))
-    return found
+def _carried(p: Program) -> int:
+    """Values that loops carry from turn to turn."""
+    every = (item for region in regions(p.root) for item in region.items)
+    return sum(len(item.phis) for item in every if isinstance(item, Loop))
 
 
 def registers(target: Target) -> tuple[int, int]:

@@ -9,11 +9,9 @@ operands the costlier comes first (Sethi, Ullman 1970).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from graftsim.kernels.codegen.liveness import Live
 from graftsim.kernels.ir.program import Program
-from graftsim.kernels.ir.statements import Branch, Loop, Region
+from graftsim.kernels.ir.statements import Region, regions
 
 # Operations whose code (some nine bytes each) is beyond the 64 KiB of present caches.
 _LONG = 7000
@@ -22,27 +20,13 @@ _LONG = 7000
 def shorten(p: Program, live: Live) -> None:
     """Put the operations of a long program in depth-first order, between statements."""
     if is_long(p, live):
-        for region in _regions(p.root):
+        for region in regions(p.root):
             _reorder(p, live, region)
 
 
 def is_long(p: Program, live: Live) -> bool:
     """Is its code larger than the cache?"""
     return sum(p.ops[n] != "const" for n in live.nodes) > _LONG
-
-
-def _regions(region: Region) -> Iterator[Region]:
-    yield region
-    for item in region.items:
-        if isinstance(item, Region):
-            yield from _regions(item)
-        elif isinstance(item, Loop):
-            yield from _regions(item.body)
-            if item.test is not None:
-                yield from _regions(item.test)
-        elif isinstance(item, Branch):
-            for side in item.sides:
-                yield from _regions(side)
 
 
 def _reorder(p: Program, live: Live, region: Region) -> None:

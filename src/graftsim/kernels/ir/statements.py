@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,3 +105,18 @@ class Library:
 
 
 Statement = Loop | Branch | Library
+
+
+def regions(region: Region) -> Iterator[Region]:
+    """A region, and all those of the loops and branches in it."""
+    yield region
+    for item in region.items:
+        if isinstance(item, Region):
+            yield from regions(item)
+        elif isinstance(item, Loop):
+            yield from regions(item.body)
+            if item.test is not None:
+                yield from regions(item.test)
+        elif isinstance(item, Branch):
+            for side in item.sides:
+                yield from regions(side)
