@@ -28,6 +28,8 @@ EXPLODE = 32768
 EXPLODE_INPUT = 256
 # A result pulled from a loop is exploded if it is no larger than this.
 SMALL = 64
+# Changes of no more elements than this are kept apart from the array that they change.
+FEW = 32
 
 
 @dataclass(eq=False)
@@ -46,6 +48,10 @@ class LazyArray:
     store: Callable[[Buffer, Callable[[Index], int]], None] | None = None
     # The memory that it is, whole and in row-major order.
     buffer: Buffer | None = None
+    # The one scalar that all its elements are.
+    filled: int | None = None
+    # Another array and what of it is changed, where that is all that it is.
+    edits: Edits | None = None
 
     @property
     def size(self) -> int:
@@ -54,6 +60,27 @@ class LazyArray:
 
 
 Value = Exploded | LazyArray
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A block of few elements, from `start` on, that replaces what is there or is added to it.
+
+    when: a condition, if it does so in some cases alone.
+    """
+
+    start: Index
+    block: Exploded
+    adds: bool = False
+    when: int | None = None
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Changes of an array, in their order."""
+
+    base: Value
+    changes: tuple[Edit, ...]
 
 
 def size_of(x: Value) -> int:
@@ -80,6 +107,10 @@ class Arrays:
         for n, i in zip(shape, index, strict=True):
             at = p.add(p.mul(at, self.index(n)), i)
         return at
+
+    def moved(self, a: Index, b: Index) -> Index:
+        """Sum of two indices."""
+        return tuple(self.p.add(x, y) for x, y in zip(a, b, strict=True))
 
     def known(self, index: Index) -> tuple[int, ...] | None:
         """The index as numbers, if it is constant."""
@@ -153,6 +184,8 @@ class Arrays:
         """All elements as nodes."""
         if not isinstance(x, LazyArray):
             return x
+        if x.edits is not None:
+            x = self.materialise(x, x.type)
         out = np.empty(x.shape, dtype=np.int64)
         for where in np.ndindex(*x.shape):
             out[where] = x.at(tuple(self.index(i) for i in where))

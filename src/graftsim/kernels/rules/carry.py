@@ -8,14 +8,16 @@ and repeat until all hold. So zeros that go round a loop stay zeros, and counter
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from graftsim.kernels.ir.arrays import LazyArray, Value
+from graftsim.kernels.ir.arrays import SMALL, Edits, LazyArray, Value
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.statements import Buffer, Loop
 from graftsim.kernels.ir.trace import Interpreter, type_of
+from graftsim.kernels.rules import edits
 from graftsim.kernels.rules.indexing import copy_of
 from graftsim.kernels.rules.wide import FEWEST, pack_of, source
 
@@ -52,6 +54,9 @@ class Carry:
         # Scalars that are carried in one vector: by lane, their positions.
         self.groups: list[dict[int, int]] = []
         self.scattered: set[int] = set()
+        # What an iteration begins with; arrays of which each changes a few elements.
+        self.entered: list[Value] = []
+        self.edited: set[int] = set()
         self.fresh = not self._recall()
 
     def _recall(self) -> bool:
@@ -88,13 +93,13 @@ class Carry:
         ]
 
     def demote(self) -> None:
-        """Move to memory what is large and of which too much has proved to change."""
+        """Move to memory what is large, if too much of it changes, or little in any place."""
         at = 0
         for k, x in enumerate(self.inits):
             if self.memory[k] is not None:
                 continue
             moving = sum(b != "same" for b in self.belief[at : at + x.size])
-            if moving > STATE:
+            if moving > STATE or k in self.edited:
                 self.memory[k] = copy_of(self.t, x, type_of(self.avals[k]))
                 del self.belief[at : at + x.size]
                 self.belief = ["uniform" if b == "wide" else b for b in self.belief]
@@ -128,6 +133,7 @@ class Carry:
                 ids = np.array(self.phis[at : at + x.size], dtype=np.int64)
                 values.append(ids.reshape(x.shape))
                 at += x.size
+        self.entered = values
         return values
 
     def _inside(self, buffer: Buffer, shape: tuple[int, ...]) -> LazyArray:
@@ -141,8 +147,10 @@ class Carry:
     def nexts(self, outs: list[Value]) -> tuple[list[int], list[Value]]:
         """Scalars and arrays at the end of an iteration."""
         scalars, arrays = [], []
-        for x, m in zip(outs, self.memory, strict=True):
+        for k, (x, m) in enumerate(zip(outs, self.memory, strict=True)):
             if m is None:
+                if self._changes(k, x) is not None:
+                    self.edited.add(k)
                 scalars += self.t.arrays.explode(x).ravel().tolist()
             else:
                 arrays.append(x)
@@ -150,7 +158,7 @@ class Carry:
 
     def holds(self, nexts: list[int], diverges: bool = False) -> bool:
         """Does every assumption hold? Those that do not are weakened."""
-        p, good = self.p, True
+        p, good = self.p, all(self.memory[k] is not None for k in self.edited)
         for k, (b, n) in enumerate(zip(self.belief, nexts, strict=True)):
             if b == "same" and n != self.scalars[k]:
                 self.belief[k] = "free"
@@ -198,15 +206,29 @@ class Carry:
         return bool(new)
 
     def update(self, arrays: list[Value]) -> None:
-        """Write the next iteration's arrays: all read before any is overwritten."""
-        kept = [m for m in self.memory if m is not None]
+        """Write the next iteration's arrays: all read before any is overwritten.
+
+        Of what changes in few places, nothing else is moved.
+        """
+        t = self.t
+        kept = [(k, m) for k, m in enumerate(self.memory) if m is not None]
         fresh = [
-            self.t.arrays.materialise(_opaque(x) if isinstance(x, LazyArray) else x, m.type)
-            for x, m in zip(arrays, kept, strict=True)
+            self._changes(k, x)
+            or (x if x is self.entered[k] else t.arrays.materialise(_opaque(x), m.type))
+            for x, (k, m) in zip(arrays, kept, strict=True)
         ]
-        for x, m in zip(fresh, kept, strict=True):
+        for x, (k, m) in zip(fresh, kept, strict=True):
             assert m.buffer is not None
-            self.t.arrays.write(x, m.buffer, lambda i, m=m: self.t.arrays.offset(m.shape, i))
+            place = partial(t.arrays.offset, m.shape)
+            if isinstance(x, Edits):
+                edits.apply(t, x, m.buffer, place)
+            elif x is not self.entered[k]:
+                t.arrays.write(x, m.buffer, place)
+
+    def _changes(self, k: int, x: Value) -> Edits | None:
+        """Changes of few elements, if otherwise it is what an iteration began with."""
+        known = x.edits if isinstance(x, LazyArray) and not within(x.shape, SMALL) else None
+        return known if known is not None and known.base is self.entered[k] else None
 
     def finish(self, loop: Loop, nexts: list[int]) -> list[Value]:
         """Complete the loop with what is carried; the values after it."""
@@ -242,5 +264,7 @@ class Carry:
         return values
 
 
-def _opaque(x: LazyArray) -> LazyArray:
+def _opaque(x: Value) -> Value:
+    if not isinstance(x, LazyArray):
+        return x
     return LazyArray(x.shape, x.type, x.at, store=x.store)

@@ -17,6 +17,7 @@ from graftsim.kernels.ir.ops import COMPARISONS
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 from graftsim.kernels.ir.types import BITS, DTYPES
+from graftsim.kernels.rules import edits
 from graftsim.kernels.rules.wide import mapped
 
 # Elements of all operands, in order -> elements of the result.
@@ -77,8 +78,16 @@ def _tanh(p: Program, params: dict[str, Any]) -> ListFunction:
 
 
 _register("tanh", _tanh)
-_simple("add", Program.add)
-_simple("add_any", Program.add)
+
+
+@rule("add", "add_any")
+def _add(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
+    type = type_of(avals[0])
+    found = edits.sum_of(t, xs[0], xs[1], type)
+    f = each(t.p.add)
+    return [elementwise(t, f, xs, avals[0].shape, type) if found is None else found]
+
+
 _simple("sub", Program.sub)
 _simple("mul", Program.mul)
 _simple("neg", Program.neg)

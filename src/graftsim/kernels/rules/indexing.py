@@ -7,10 +7,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from graftsim.kernels.ir.arrays import SMALL, Index, LazyArray, Value
+from graftsim.kernels.ir.arrays import FEW, SMALL, Edit, Index, LazyArray, Value
 from graftsim.kernels.ir.sizes import within
 from graftsim.kernels.ir.trace import Interpreter, rule, type_of
 from graftsim.kernels.ir.types import DTYPES
+from graftsim.kernels.rules import edits
 
 
 def pulled(t: Interpreter, result: LazyArray, sources: list[Value]) -> Value:
@@ -27,11 +28,6 @@ def clamp(t: Interpreter, i: int, high: int) -> int:
     return p.min(p.max(i, t.arrays.index(0)), t.arrays.index(max(high, 0)))
 
 
-def add_index(t: Interpreter, a: Index, b: Index) -> Index:
-    """Sum of two indices."""
-    return tuple(t.p.add(x, y) for x, y in zip(a, b, strict=True))
-
-
 @rule("dynamic_slice")
 def _dynamic_slice(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: list[Any]):
     x, *starts = xs
@@ -41,7 +37,7 @@ def _dynamic_slice(t: Interpreter, params: dict[str, Any], xs: list[Value], aval
         for s, n, m in zip(starts, x.shape, shape, strict=True)
     )
     out = LazyArray(
-        shape, type_of(avals[0]), lambda i: t.arrays.at(x, add_index(t, i, start)), view=True
+        shape, type_of(avals[0]), lambda i: t.arrays.at(x, t.arrays.moved(i, start)), view=True
     )
     return [pulled(t, out, [x])]
 
@@ -75,10 +71,12 @@ def _dynamic_update(t: Interpreter, params: dict[str, Any], xs: list[Value], ava
                     hit = p.band(hit, p.compare("eq", s, t.arrays.index(w - k)))
                 out[where] = p.select(hit, int(new[i]), int(out[where]))
         return [out]
+    if within(update.shape, FEW):
+        return [edits.replaced(t, x, Edit(start, t.arrays.explode(update)), type_of(avals[0]))]
     result = copy_of(t, x, type_of(avals[0]))
     assert result.buffer is not None
     t.arrays.write(
-        update, result.buffer, lambda i: t.arrays.offset(x.shape, add_index(t, i, start))
+        update, result.buffer, lambda i: t.arrays.offset(x.shape, t.arrays.moved(i, start))
     )
     return [result]
 
@@ -161,6 +159,15 @@ def _scatter(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
                 place = t.arrays.known(where)
                 out[place] = combine(int(out[place]), int(new[k]))
         return [out]
+    adds = combine == p.add
+    if within(updates.shape, FEW) and (adds or combine is _replace):
+        one, new = (1,) * len(x.shape), t.arrays.explode(updates)
+        changes = []
+        for k in np.ndindex(*new.shape):
+            where, good = target(tuple(t.arrays.index(j) for j in k))
+            when = None if p.is_const(good) and p.value(good) else good
+            changes.append(Edit(where, new[k].reshape(one), adds, when))
+        return [edits.changed(t, x, tuple(changes), type_of(avals[0]))]
     result = copy_of(t, x, type_of(avals[0]))
     buffer = result.buffer
     assert buffer is not None
@@ -175,17 +182,21 @@ def _scatter(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: lis
     return [result]
 
 
+def _replace(old: int, new: int) -> int:
+    return new
+
+
 def _combiner(t: Interpreter, params: dict[str, Any]) -> Any:
     closed = params.get("update_jaxpr")
     if closed is None:
-        return lambda old, new: new
+        return _replace
     names = [e.primitive.name for e in closed.eqns]
     p = t.p
     table = {
         "add": p.add, "add_any": p.add, "sub": p.sub, "mul": p.mul, "min": p.min, "max": p.max,
     }  # fmt: skip
     if not names:
-        return lambda old, new: new
+        return _replace
     if len(names) == 1 and names[0] in table:
         return table[names[0]]
     consts = t.literals(closed, params.get("update_consts", ()))

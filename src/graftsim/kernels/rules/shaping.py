@@ -79,7 +79,9 @@ def _broadcast(t: Interpreter, params: dict[str, Any], xs: list[Value], avals: l
 
     if isinstance(x, LazyArray):
         return [remap(x, shape, index)]
-    return [LazyArray(shape, type_of(avals[0]), lambda i: t.arrays.at(x, index(i)), view=True)]
+    filled = int(x.flat[0]) if x.size == 1 else None
+    at = lambda i: t.arrays.at(x, index(i))  # noqa: E731
+    return [LazyArray(shape, type_of(avals[0]), at, view=True, filled=filled)]
 
 
 @rule("slice")
