@@ -15,10 +15,9 @@ from graftsim.dynamics.mechanism import (
 )
 from graftsim.dynamics.motion import JointMotion, at, per_link, velocity_bias
 from graftsim.model.tree import Tree
-from graftsim.solvers.small import backward, forward, solve
+from graftsim.solvers.small import backward, factorise, forward, solve
 from graftsim.spatial.transform import Transform
 from graftsim.spatial.vectors import apply, cross_force, mirror
-from graftsim.taps import OFF, Tapper
 
 
 def aba(
@@ -28,18 +27,15 @@ def aba(
     tau: Float[Array, " nv"],
     f_ext: Float[Array, "nl 6"] | None,
     *,
-    armature: Float[Array, " nv"] | None = None,
+    armature: Float[Array, " nv"],
     known: Float[Array, " nv"] | None = None,
-    scope: Tapper = OFF,
-) -> tuple[Float[Array, " nv"], Articulated]:
+) -> Float[Array, " nv"]:
     """Passes 2 and 3 of the algorithm, given joint motion and link velocities (pass 1).
 
-    With the accelerations comes the factorisation of the inertia, which impulses need. known: the
-    accelerations of joints whose motion is prescribed (`Model.guided`), 0 of others: hybrid
-    dynamics [RBDA 9.2]. Such a joint carries on as a fixed one, with S qdd in its c.
+    known: the accelerations of joints whose motion is prescribed (`Model.guided`), 0 of others:
+    hybrid dynamics [RBDA 9.2]. Such a joint carries on as a fixed one, with S qdd in its c.
     """
     tree = m.tree
-    armature = m.model.joint.armature if armature is None else armature
     held = () if known is None else m.model.guided
     c = velocity_bias(motion, v)
     if known is not None:
@@ -49,25 +45,28 @@ def aba(
         p = p - f_ext
 
     groups = _inwards(m, motion, c, p, tau, armature, held)
-    qdd, a = _outwards(m, motion, c, groups)
-    scope.tap_lazily(lambda: {"link.acceleration": assemble(a, list(tree.levels))})
+    qdd = _outwards(m, motion, c, groups)
     places = [g.dofs.reshape(-1) for g in _moving(groups)]
     if known is not None and held:
         places.append(_dofs(tree, held))
         qdd.append(rows(known, places[-1]))
-    found = assemble(qdd, places) if qdd else tau
-    return scope.tap("joint.qdd", found), Articulated(tree, motion.X_up, groups, held)
+    return assemble(qdd, places) if qdd else tau
 
 
 def articulated_inertia(
-    m: Mechanism, motion: JointMotion, held: tuple[int, ...] = ()
+    m: Mechanism,
+    motion: JointMotion,
+    held: tuple[int, ...] = (),
+    armature: Float[Array, " nv"] | None = None,
 ) -> Articulated:
-    """The factorised inertia alone, without forces and accelerations. held: links whose joints do
-    not move.
+    """The factorised inertia alone, which impulses need.
+
+    held: links whose joints do not move. armature: instead of the model's.
     """
+    armature = m.model.joint.armature if armature is None else armature
     p = jnp.zeros((m.tree.nl, 6), motion.S.dtype)
     tau = jnp.zeros(m.tree.nv, motion.S.dtype)
-    groups = _inwards(m, motion, p, p, tau, m.model.joint.armature, held)
+    groups = _inwards(m, motion, p, p, tau, armature, held)
     return Articulated(m.tree, motion.X_up, groups, held)
 
 
@@ -105,8 +104,8 @@ def _inwards(
 
 def _outwards(
     m: Mechanism, motion: JointMotion, c: Float[Array, "nl 6"], groups: list[list[_Group]]
-) -> tuple[list[Float[Array, " k"]], list[Float[Array, "k 6"]]]:
-    """Pass 3, from the roots outwards: accelerations of joints by group and of links by level.
+) -> list[Float[Array, " k"]]:
+    """Pass 3, from the roots outwards: accelerations of joints, by group.
 
     The base accelerates against gravity, which stands for the weight of every link.
     """
@@ -125,7 +124,7 @@ def _outwards(
             if g.n > 0:
                 qdd.append(qdd_g.reshape(-1))
         a.append(assemble(pieces, [g.places for g in groups[d]]))
-    return qdd, a
+    return qdd
 
 
 def _moving(groups_of_level: list[list[_Group]]) -> list[_Group]:
@@ -176,9 +175,9 @@ class Articulated:
                     if tau is not None:
                         u = u + rows(tau, g.dofs.reshape(-1)).reshape(u.shape)
                     p_g = p_g + jnp.einsum("lni,lnk->lki", g.Dinv_U, u)
-                    _, z_g, y_g = forward(g.D, u)
+                    z_g = forward(g.upper, u)
                     z.insert(0, z_g.reshape(-1, f.shape[1]))
-                    y.insert(0, y_g.reshape(-1, f.shape[1]))
+                    y.insert(0, (z_g / g.d[..., None]).reshape(-1, f.shape[1]))
                 pieces.append(p_g)
                 places.append(g.places)
             if d > 0:
@@ -265,8 +264,9 @@ class _Group:
         D = jnp.einsum("kni,kmi->knm", self.S, U)
         D = D + rows(armature, flat).reshape(k, n, 1) * jnp.eye(n, dtype=D.dtype)
         u = rows(tau, flat).reshape(k, n) - jnp.einsum("kni,ki->kn", self.S, self.p_A)
-        self.upper, _, y = forward(D, jnp.concatenate([U, u[..., None]], -1))
-        solved = backward(self.upper, y)
+        self.upper, self.d = factorise(D)
+        z = forward(self.upper, jnp.concatenate([U, u[..., None]], -1))
+        solved = backward(self.upper, z / self.d[..., None])
         self.D, self.U, self.Dinv_U, self.Dinv_u = D, U, solved[..., :6], solved[..., 6]
         self.u = u
 

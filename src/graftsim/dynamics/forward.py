@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from jaxtyping import Array, Float
 
-from graftsim.dynamics.aba import aba
+from graftsim.dynamics.aba import articulated_inertia
 from graftsim.dynamics.constraints import Pose, hold
 from graftsim.dynamics.kinematics import world_transforms
 from graftsim.dynamics.mechanism import Mechanism, prepare
 from graftsim.dynamics.motion import joint_motion, link_velocity
 from graftsim.dynamics.passive import displacements
+from graftsim.dynamics.tree_acceleration import tree_acceleration
 from graftsim.model.model import Model
 
 
@@ -32,9 +33,10 @@ def forward_dynamics(
     m = prepare(model)
     motion = joint_motion(m, q, qd)
     v = link_velocity(m.tree, motion)
-    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature)
+    qdd = tree_acceleration(m, motion, v, tau, f_ext, armature=armature)
     if not m.model.closed:
         return qdd
     q_dof, qd_dof = displacements(m.model, q, qd)
     X_0 = world_transforms(m.tree, motion)
-    return hold(m, Pose(motion, X_0, v, q_dof, qd_dof), qdd, articulated).qdd
+    H = articulated_inertia(m, motion, armature=armature)
+    return hold(m, Pose(motion, X_0, v, q_dof, qd_dof), qdd, H).qdd

@@ -5,13 +5,13 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, prepare
+from graftsim.dynamics.mechanism import Mechanism, assemble, from_parents, prepare, rows
 from graftsim.dynamics.motion import (
     JointMotion,
     at,
-    carried_velocity,
     joint_motion,
     link_velocity,
+    per_link,
     velocity_bias,
 )
 from graftsim.errors import ModelError, suggest
@@ -56,10 +56,14 @@ def link_acceleration(
 ) -> Float[Array, "nl 6"]:
     """Spatial accelerations of the links, in them, gravity subtracted, of known joint ones."""
     tree, gravity = m.tree, m.model.world.gravity
-    own = carried_velocity(tree, motion, qdd)
-    bias = link_velocity(tree, motion._replace(v_J=velocity_bias(motion, v)))
-    against = rotate(world_transforms(tree, motion).E, -gravity[None])
-    return own + bias + jnp.concatenate([jnp.zeros_like(against), against], -1)
+    own = per_link(tree, motion.S * qdd[:, None]) + velocity_bias(motion, v)
+    a_base = jnp.concatenate([jnp.zeros_like(gravity), -gravity])
+    a: list[Float[Array, "k 6"]] = []
+    for d, index in enumerate(tree.levels):
+        above = a_base[None] if d == 0 else from_parents(tree, d, a[-1])
+        above = jnp.broadcast_to(above, (len(index), 6))
+        a.append(at(motion.X_up, index).motion(above) + rows(own, index))
+    return assemble(a, list(tree.levels))
 
 
 def attachment(model: Model, name: str) -> tuple[int, Float[Array, " 3"], Float[Array, " 4"]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from graftsim.dynamics.kinematics import link_acceleration
 from graftsim.dynamics.mechanism import (
     Mechanism,
     assemble,
-    from_parents,
     prepare,
     rows,
     to_parents,
@@ -18,8 +18,6 @@ from graftsim.dynamics.motion import (
     at,
     joint_motion,
     link_velocity,
-    per_link,
-    velocity_bias,
 )
 from graftsim.model.model import Model
 from graftsim.spatial.vectors import apply, cross_force
@@ -47,19 +45,17 @@ def newton_euler(
     v: Float[Array, "nl 6"],
     qdd: Float[Array, " nv"],
     f_ext: Float[Array, "nl 6"] | None = None,
+    *,
+    armature: Float[Array, " nv"] | None = None,
 ) -> Float[Array, " nv"]:
-    """`inverse_dynamics` of a motion and link velocities that are known already."""
+    """`inverse_dynamics` of a motion and link velocities that are known already.
+
+    armature: instead of the model's.
+    """
     tree = m.tree
-    S_qdd = per_link(tree, motion.S * qdd[:, None]) + velocity_bias(motion, v)
-
-    a_base = jnp.concatenate([jnp.zeros_like(m.model.world.gravity), -m.model.world.gravity])
-    a: list[Float[Array, "k 6"]] = []
-    for d, index in enumerate(tree.levels):
-        above = a_base[None] if d == 0 else from_parents(tree, d, a[-1])
-        above = jnp.broadcast_to(above, (len(index), 6))
-        a.append(at(motion.X_up, index).motion(above) + rows(S_qdd, index))
-
-    f = apply(m.I, assemble(a, list(tree.levels))) + cross_force(v, apply(m.I, v))
+    armature = m.model.joint.armature if armature is None else armature
+    a = link_acceleration(m, motion, v, qdd)
+    f = apply(m.I, a) + cross_force(v, apply(m.I, v))
     if f_ext is not None:
         f = f - f_ext
     total: list[Float[Array, "k 6"]] = []
@@ -72,7 +68,7 @@ def newton_euler(
         total.insert(0, f_d)
     f_joint = assemble(total, list(tree.levels))
     tau = jnp.sum(motion.S * rows(f_joint, tree.link_of_dof), -1)
-    return tau + m.model.joint.armature * qdd
+    return tau + armature * qdd
 
 
 def bias_forces(

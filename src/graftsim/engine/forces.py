@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.contact.law import ContactLaw
-from graftsim.dynamics.aba import Articulated, aba
+from graftsim.dynamics.aba import Articulated, articulated_inertia
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
 from graftsim.dynamics.actuation.prescribed_motion import Prescribed, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
@@ -22,6 +22,7 @@ from graftsim.dynamics.passive import Resistance, displacements, resistance, wit
 from graftsim.dynamics.paths import posed, site_arms, tendon_arms
 from graftsim.dynamics.rnea import newton_euler
 from graftsim.dynamics.tendons import Stretched, tendon_forces
+from graftsim.dynamics.tree_acceleration import tree_acceleration
 from graftsim.model.model import Joints
 from graftsim.model.state import State
 from graftsim.spatial.rotation import transpose
@@ -33,14 +34,15 @@ from graftsim.taps import OFF, Tapper
 class Acceleration(NamedTuple):
     """Joint accelerations, what the actuators' memory follows, and what both come from.
 
-    held: forces of the loops, () without loops.
+    articulated: the inertia, where contact or loops need it. held: forces of the loops, () without
+    loops.
     """
 
     qdd: Float[Array, " nv"]
     seen: Seen
     motion: JointMotion
     X_0: Transform | None
-    articulated: Inertia
+    articulated: Inertia | None = None
     held: Any = ()
 
 
@@ -82,10 +84,13 @@ def acceleration(
     known = commands.path.acceleration if isinstance(commands.path, Prescribed) else None
     tau, f_ext, driven, load = _forces(m, pose, contact, resisting, drive, known, scope)
     armature = _armature(model.joint, state.qd, load, implicit)
-    qdd, articulated = aba(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
-    found = Acceleration(qdd, driven.seen, motion, X_0, articulated)
+    qdd = tree_acceleration(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
+    found = Acceleration(qdd, driven.seen, motion, X_0)
+    if placed:
+        held = () if known is None else model.guided
+        found = found._replace(articulated=articulated_inertia(m, motion, held, armature))
     if model.closed:
-        found, loops = _held(m, found, articulated, pose, scope)
+        found, loops = _held(m, found, pose, scope)
         tau = tau + loops
     if known is not None:
         qdd = found.qdd
@@ -155,8 +160,9 @@ def _loop_forces(
     known: Float[Array, " nv"] | None,
 ) -> Float[Array, " nv"]:
     """Joint forces of the loops under forces without dry friction, which hangs on them."""
-    free, tree = aba(m, pose.motion, pose.v, tau, f_ext, known=known)
-    held = hold(m, pose, free, tree)
+    free = tree_acceleration(m, pose.motion, pose.v, tau, f_ext, known=known)
+    guided = () if known is None else m.model.guided
+    held = hold(m, pose, free, articulated_inertia(m, pose.motion, guided))
     return held.force @ held.rows.J
 
 
@@ -207,10 +213,11 @@ def _external(
 
 
 def _held(
-    m: Mechanism, found: Acceleration, articulated: Articulated, pose: Pose, scope: Tapper
+    m: Mechanism, found: Acceleration, pose: Pose, scope: Tapper
 ) -> tuple[Acceleration, Float[Array, " nv"]]:
     """The acceleration with loops and couplings closed, and the joint forces that close them."""
-    held = hold(m, pose, found.qdd, articulated)
+    assert isinstance(found.articulated, Articulated)
+    held = hold(m, pose, found.qdd, found.articulated)
     scope.tap_lazily(lambda: {"loop.error": held.rows.error, "loop.force": held.force})
     if scope is not OFF:
         # What a network adds to accelerations it adds before loops are closed.

@@ -118,7 +118,7 @@ def _euler(
     qd = mean = state.qd + h * found.qdd
     impulse, span, felt = state.impulse, h, ()
     if contact is not None:
-        assert found.X_0 is not None
+        assert found.X_0 is not None and found.articulated is not None
         free = Free(found.motion, found.X_0, found.articulated, qd)
         qd, mean, impulse, h, span, felt = contact.velocities(m, free, state, h, cut, scope)
         if felt and not isinstance(felt.loops, tuple):

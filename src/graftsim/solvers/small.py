@@ -14,28 +14,35 @@ def solve(A: Float[Array, "*b n n"], B: Float[Array, "*b n m"]) -> Float[Array, 
     """A^-1 B for symmetric positive A; the trace grows as n^2 operations on rows."""
     if A.shape[-1] == 1:
         return B / A
-    upper, _, y = forward(A, B)
-    return backward(upper, y)
+    upper, d = factorise(A)
+    return backward(upper, forward(upper, B) / d[..., None])
 
 
-def forward(
-    A: Float[Array, "*b n n"], B: Float[Array, "*b n m"]
-) -> tuple[Float[Array, "*b n n"], Float[Array, "*b n m"], Float[Array, "*b n m"]]:
-    """L^T, z = L^-1 B and D^-1 z of A = L D L^T: so far Gaussian elimination of [A | B].
+def factorise(
+    A: Float[Array, "*b n n"],
+) -> tuple[Float[Array, "*b n n"], Float[Array, "*b n"]]:
+    """L^T and the diagonal of D in A = L D L^T, by Gaussian elimination.
 
-    Without pivoting, which is stable for positive A. B^T A^-1 B is z^T D^-1 z.
+    Without pivoting, which is stable for positive A. Below its diagonal `upper` is not zero.
     """
-    n = A.shape[-1]
-    M = jnp.concatenate([A, B], -1)
-    rows: list[Float[Array, "*b m"]] = []
-    scaled: list[Float[Array, "*b m"]] = []
+    n, M = A.shape[-1], A
+    scaled: list[Float[Array, "*b n"]] = []
+    d: list[Float[Array, "*b"]] = []
     for i in range(n):
-        pivot = M[..., :1, :] / M[..., :1, i : i + 1]
-        rows.append(M[..., 0, :])
-        scaled.append(pivot[..., 0, :])
-        M = M[..., 1:, :] - M[..., 1:, i : i + 1] * pivot
-    done = jnp.stack(scaled, -2)
-    return done[..., :n], jnp.stack(rows, -2)[..., n:], done[..., n:]
+        d.append(M[..., 0, i])
+        row = M[..., :1, :] / d[-1][..., None, None]
+        scaled.append(row[..., 0, :])
+        M = M[..., 1:, :] - M[..., 1:, i : i + 1] * row
+    return jnp.stack(scaled, -2), jnp.stack(d, -1)
+
+
+def forward(upper: Float[Array, "*b n n"], B: Float[Array, "*b n m"]) -> Float[Array, "*b n m"]:
+    """L^-1 B, linear in B; B^T A^-1 B is z^T D^-1 z of the result z."""
+    z = [B[..., 0, :]]
+    for i in range(1, B.shape[-2]):
+        known = jnp.stack(z, -2)
+        z.append(B[..., i, :] - jnp.einsum("...j,...jm->...m", upper[..., :i, i], known))
+    return jnp.stack(z, -2)
 
 
 def backward(upper: Float[Array, "*b n n"], y: Float[Array, "*b n m"]) -> Float[Array, "*b n m"]:
