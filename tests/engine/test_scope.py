@@ -38,8 +38,8 @@ def without_dead_code(closed):
         if eqn.effects or needed.intersection(eqn.outvars):
             kept.append(eqn)
             use(eqn.invars)
-    jaxpr = closed.jaxpr.replace(eqns=kept[::-1])
-    return str(jaxpr)
+    constants = [v for v in closed.jaxpr.constvars if v in needed]
+    return str(closed.jaxpr.replace(eqns=kept[::-1], constvars=constants))
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: type(i).__name__)

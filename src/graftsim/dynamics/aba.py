@@ -264,9 +264,9 @@ class _Group:
         D = jnp.einsum("kni,kmi->knm", self.S, U)
         D = D + rows(armature, flat).reshape(k, n, 1) * jnp.eye(n, dtype=D.dtype)
         u = rows(tau, flat).reshape(k, n) - jnp.einsum("kni,ki->kn", self.S, self.p_A)
-        self.upper, self.d = factorise(D)
-        z = forward(self.upper, jnp.concatenate([U, u[..., None]], -1))
-        solved = backward(self.upper, z / self.d[..., None])
+        scaled, self.d = factorise(jnp.concatenate([D, U, u[..., None]], -1))
+        self.upper = scaled[..., :n]
+        solved = backward(self.upper, scaled[..., n:])
         self.D, self.U, self.Dinv_U, self.Dinv_u = D, U, solved[..., :6], solved[..., 6]
         self.u = u
 

@@ -71,6 +71,8 @@ def _by_inverse_dynamics(primals: Any, tangents: Any) -> tuple[Array, Array]:
         return tau - newton_euler(m, motion, v, fixed, f_ext, armature=armature)
 
     _, rest = eqx.filter_jvp(lacking, primals, tangents)
+    if rest is None:
+        return qdd, jnp.zeros_like(qdd)
     H = articulated_inertia(m, motion, held, armature)
     _, y = H.innovations(jnp.zeros((m.tree.nl, 1, 6), rest.dtype), rest[:, None])
     change = H.response(y)[:, 0]

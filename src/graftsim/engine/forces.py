@@ -86,7 +86,7 @@ def acceleration(
     armature = _armature(model.joint, state.qd, load, implicit)
     qdd = tree_acceleration(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0)
-    if placed:
+    if contact is not None or model.closed:
         held = () if known is None else model.guided
         found = found._replace(articulated=articulated_inertia(m, motion, held, armature))
     if model.closed:

@@ -12,28 +12,27 @@ from jaxtyping import Array, Float
 
 def solve(A: Float[Array, "*b n n"], B: Float[Array, "*b n m"]) -> Float[Array, "*b n m"]:
     """A^-1 B for symmetric positive A; the trace grows as n^2 operations on rows."""
-    if A.shape[-1] == 1:
+    n = A.shape[-1]
+    if n == 1:
         return B / A
-    upper, d = factorise(A)
-    return backward(upper, forward(upper, B) / d[..., None])
+    scaled, _ = factorise(jnp.concatenate([A, B], -1))
+    return backward(scaled[..., :n], scaled[..., n:])
 
 
-def factorise(
-    A: Float[Array, "*b n n"],
-) -> tuple[Float[Array, "*b n n"], Float[Array, "*b n"]]:
-    """L^T and the diagonal of D in A = L D L^T, by Gaussian elimination.
+def factorise(M: Float[Array, "*b n k"]) -> tuple[Float[Array, "*b n k"], Float[Array, "*b n"]]:
+    """[L^T | D^-1 L^-1 B] and the diagonal of D, where M is [A | B] or A alone and A = L D L^T.
 
-    Without pivoting, which is stable for positive A. Below its diagonal `upper` is not zero.
+    By Gaussian elimination without pivoting, which is stable for positive A. What stands below the
+    diagonal of L^T has no meaning.
     """
-    n, M = A.shape[-1], A
-    scaled: list[Float[Array, "*b n"]] = []
-    d: list[Float[Array, "*b"]] = []
-    for i in range(n):
-        d.append(M[..., 0, i])
-        row = M[..., :1, :] / d[-1][..., None, None]
+    scaled: list[Float[Array, "*b k"]] = []
+    pivots: list[Float[Array, "*b"]] = []
+    for i in range(M.shape[-2]):
+        pivots.append(M[..., 0, i])
+        row = M[..., :1, :] / pivots[-1][..., None, None]
         scaled.append(row[..., 0, :])
         M = M[..., 1:, :] - M[..., 1:, i : i + 1] * row
-    return jnp.stack(scaled, -2), jnp.stack(d, -1)
+    return jnp.stack(scaled, -2), jnp.stack(pivots, -1)
 
 
 def forward(upper: Float[Array, "*b n n"], B: Float[Array, "*b n m"]) -> Float[Array, "*b n m"]:
