@@ -85,10 +85,14 @@ def rotvec_rate(rotvec: Vector, w: Vector) -> Vector:
 
 
 def about_axis(axis: Vector, angle: Float[Array, "*batch"]) -> Matrix:
-    """R of the rotation by `angle` rad about the unit vector `axis` (Rodrigues)."""
+    """R of the rotation by `angle` rad about the unit vector `axis` (Rodrigues).
+
+    What lies along the axis stays, what lies across it turns: for a known axis of coordinates that
+    leaves known ones and zeros.
+    """
     s, c = jnp.sin(angle)[..., None, None], jnp.cos(angle)[..., None, None]
-    outer = axis[..., :, None] * axis[..., None, :]
-    return c * jnp.eye(3, dtype=axis.dtype) + s * skew(axis) + (1 - c) * outer
+    along = axis[..., :, None] * axis[..., None, :]
+    return along + c * (jnp.eye(3, dtype=axis.dtype) - along) + s * skew(axis)
 
 
 def rpy(angles: Vector) -> Quaternion:

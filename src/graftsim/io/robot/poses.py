@@ -91,8 +91,13 @@ def six(I: Array) -> Array:
 
 
 def turn_inertia(inertia: Array, q: Array) -> Array:
-    """Six numbers of an inertia given in axes turned by q, in the axes of the link: R I R^T."""
+    """Six numbers of an inertia given in axes turned by q, in the axes of the link: R I R^T.
+
+    Where a product is zero but for its rounding it is zero: compiled code leaves zeros out.
+    """
     if np.array_equal(q, [1.0, 0.0, 0.0, 0.0]):
         return np.asarray(inertia, float)  # not one rounding more than the file has
     R = matrix(q)
-    return six(R @ symmetric(inertia) @ R.T)
+    turned = six(R @ symmetric(inertia) @ R.T)
+    noise = 4 * np.finfo(float).eps * np.abs(turned[:3]).max()
+    return np.where(np.abs(turned) < noise, 0.0, turned)

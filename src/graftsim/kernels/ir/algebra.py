@@ -1,8 +1,10 @@
 """Scalar algebra: operations that are simplified as they are built.
 
 Numbers fold, zeros and ones vanish, signs move outwards, so that a textbook formula in dense
-matrices costs what its non-zero terms cost. What has no rule of its own here is built by `apply`,
-from the table of operations.
+matrices costs what its non-zero terms cost; and what is zero or one by its form is known to be: a
+joint without armature lets nothing of an inertia about its axis through, since a - b (a / b) is
+zero. As for zero times anything, that holds whatever the numbers turn out to be: not NaN where one
+is infinite. What has no rule of its own here is built by `apply`, from the table of operations.
 """
 
 from __future__ import annotations
@@ -99,6 +101,8 @@ class Algebra(ABC):
             return self.add(a, args[b][0])
         elif ops[a] == "neg":
             return self.neg(self.add(args[a][0], b))
+        elif a == b:
+            return self.const(0, t)
         return self.node("sub", (a, b), t)
 
     def neg(self, a: int) -> int:
@@ -126,8 +130,8 @@ class Algebra(ABC):
             if v == 1:
                 return b
             if t[0] == "f":
-                if v == -1:
-                    return self.neg(b)
+                if v < 0:
+                    return self.neg(self.mul(self.neg(a), b))
                 if ops[b] == "neg":
                     return self.mul(self.neg(a), args[b][0])
                 if ops[b] == "mul" and ops[args[b][0]] == "const":
@@ -137,6 +141,9 @@ class Algebra(ABC):
             return self.neg(self.mul(args[a][0], b))
         if ops[b] == "neg":
             return self.neg(self.mul(a, args[b][0]))
+        for x, y in ((a, b), (b, a)):
+            if ops[y] == "div" and args[y][1] == x and t[0] == "f":
+                return args[y][0]
         return self.node("mul", (a, b) if a < b else (b, a), t)
 
     def div(self, a: int, b: int) -> int:
@@ -154,6 +161,8 @@ class Algebra(ABC):
         elif t[0] == "f":
             if ops[a] == "const" and args[a][0] == 0:
                 return a
+            if a == b:
+                return self.const(1, t)
             if ops[b] == "neg":
                 return self.neg(self.div(a, args[b][0]))
             if ops[a] == "neg":
