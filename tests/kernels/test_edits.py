@@ -99,3 +99,19 @@ def test_the_way_back_through_a_table_costs_what_is_read(rows):
     assert len(loops) > 0
     assert all(r.parent is program.tile for r in loops)
     assert max(len(r.items) for r in loops) < 40
+
+
+def test_hundreds_of_changes_are_not_asked_one_by_one():
+    """What reads an array that was changed at many places reads it from memory."""
+    rng = np.random.default_rng(0)
+    v, places = rng.normal(size=(1500, 3)), rng.integers(0, 1500, (200,))
+
+    def f(v, w):
+        for k, j in enumerate(places):
+            v = v.at[int(j), k % 3].set(w[k] * v[int(j), (k + 1) % 3])
+        return jax.lax.scan(lambda s, row: (s + jnp.sin(row) @ row, s), 0.0, v)
+
+    w = rng.normal(size=200)
+    agree(f, np.stack([v] * LANES), np.stack([w] * LANES), lanes=(LANES,), rtol=1e-11)
+    p, _ = machine_code.program(kernels.compile(f, v, w).function, (True, True))
+    assert len(p.ops) < 12_000

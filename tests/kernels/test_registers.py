@@ -23,7 +23,8 @@ from graftsim.kernels.function import Function
 def scarce(monkeypatch):
     """Four registers and two masks, blocks of ten operations, for programs of any length."""
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", "")
-    monkeypatch.setattr(schedule, "_LONG", 0)
+    for name in ("_LONG_ONE", "_LONG_MANY"):
+        monkeypatch.setattr(schedule, name, 0)
     monkeypatch.setattr(registers, "registers", lambda target: (4, 2))
     monkeypatch.setattr(registers, "_CARRIED", np.inf)
     monkeypatch.setattr(emit, "_BLOCK", 10)
@@ -112,7 +113,8 @@ def test_loops_that_carry_much_are_left_to_llvm(monkeypatch):
 
 def test_places_in_memory_are_used_again(monkeypatch):
     """Values that wait at different times share a place, those at the same time do not."""
-    monkeypatch.setattr(schedule, "_LONG", 0)
+    for name in ("_LONG_ONE", "_LONG_MANY"):
+        monkeypatch.setattr(schedule, name, 0)
     monkeypatch.setattr(registers, "registers", lambda target: (4, 2))
     p, live = _products(100)
     schedule.shorten(p, live)

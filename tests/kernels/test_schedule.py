@@ -31,7 +31,8 @@ def busy(x, m):
 def short(monkeypatch):
     """Reorder programs of any length; code of another order is not to be found."""
     monkeypatch.setenv("GRAFTSIM_KERNEL_CACHE", "")
-    monkeypatch.setattr(schedule, "_LONG", 0)
+    for name in ("_LONG_ONE", "_LONG_MANY"):
+        monkeypatch.setattr(schedule, name, 0)
 
 
 @pytest.mark.usefixtures("short")

@@ -247,3 +247,18 @@ def test_fixed_only():
     simulator = Simulator(model)
     trajectory = simulator.rollout(simulator.initial_state(), steps=2)
     assert trajectory.q.shape == (3, 0)
+
+
+def test_right_angles_are_exact():
+    """A quaternion of pi / 2 has equal numbers, to the last digit; one close to it stays."""
+    half = np.pi / 4
+    near = np.array([np.cos(half + 1e-12), np.sin(half + 1e-12), 0, 0])
+    for given, wanted in (
+        ((np.cos(half), np.sin(half), 6e-17, 0), (np.sqrt(0.5), np.sqrt(0.5), 0, 0)),
+        ((0.5, -0.5, 0.5, 0.5000000000000001), (0.5, -0.5, 0.5, 0.5)),
+        ((0, -2.0, 1e-16, 0), (0, -1, 0, 0)),
+        (near, near),
+    ):
+        b = Builder()
+        b.link("a", "world", "revolute", axis=(0, 0, 1), rotation=given, mass=1.0, inertia=1.0)
+        assert np.array_equal(b.build().joint.rotation[0], wanted)

@@ -1,5 +1,7 @@
 """Rotations against jaxlie, and at the points where their formulas are 0/0."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import jaxlie
@@ -33,6 +35,22 @@ def test_matrix_agrees_with_jaxlie():
     expected = jax.vmap(lambda w: jaxlie.SO3(w).as_matrix())(q)
     for scale in (1.0, 1.1, -0.3, 1e-3):
         assert np.allclose(rotation.matrix(scale * q), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_right_angles_have_matrices_of_whole_numbers(dtype):
+    """All 24 turns of a cube, by quaternions of 0, 1/2, sqrt(1/2) and 1: no rounding is left."""
+    sizes = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]]) / [[1], [np.sqrt(2)], [2]]
+    turns = {
+        tuple(np.array(signs) * places)
+        for row in sizes
+        for places in itertools.permutations(row)
+        for signs in itertools.product((1, -1), repeat=4)
+    }
+    q = jnp.asarray(sorted(turns), dtype)
+    R = np.asarray(rotation.matrix(q))
+    assert len(np.unique(R, axis=0)) == 24
+    assert np.isin(R, (-1, 0, 1)).all()
 
 
 def test_product_agrees_with_jaxlie():
@@ -101,6 +119,14 @@ def test_rate_of_the_rotation_vector():
         error.append(np.abs(exact - rotation.rotvec_rate(r, w)).max())
     assert error[0] < 1e-5
     assert error[1] < error[0] / 15
+
+
+def test_about_a_coordinate_axis_nothing_moves_along_it():
+    """The axis' own row and column are one and zeros, to the last bit."""
+    for k in range(3):
+        R = np.asarray(rotation.about_axis(jnp.eye(3)[k], jnp.linspace(-7, 7, 20)))
+        assert (R[:, k] == np.eye(3)[k]).all()
+        assert (R[:, :, k] == np.eye(3)[k]).all()
 
 
 def test_about_axis_is_the_exponential():

@@ -36,7 +36,7 @@ def aba(
     hybrid dynamics [RBDA 9.2]. Such a joint carries on as a fixed one, with S qdd in its c.
     """
     tree = m.tree
-    held = () if known is None else m.model.guided
+    held = held_by(m, known)
     c = velocity_bias(motion, v)
     if known is not None:
         c = c + per_link(tree, motion.S * known[:, None])
@@ -51,6 +51,11 @@ def aba(
         places.append(_dofs(tree, held))
         qdd.append(rows(known, places[-1]))
     return assemble(qdd, places) if qdd else tau
+
+
+def held_by(m: Mechanism, known: Float[Array, " nv"] | None) -> tuple[int, ...]:
+    """Links whose joints do not answer to forces, since their accelerations are given."""
+    return () if known is None else m.model.guided
 
 
 def articulated_inertia(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -46,12 +47,23 @@ def prepare(model: Model | Mechanism) -> Mechanism:
 
 
 def rows(x: Float[Array, "n ..."], index: np.ndarray) -> Float[Array, "k ..."]:
-    """x[index] for a static index; the identity selection leaves no operation behind."""
-    if len(index) == x.shape[0] and np.array_equal(index, np.arange(len(index))):
-        return x
-    if len(index) > 0 and np.array_equal(index, np.arange(index[0], index[0] + len(index))):
-        return x[int(index[0]) : int(index[0]) + len(index)]
-    return x[jnp.asarray(index)]
+    """x[index] for a static index >= 0, as one operation, and none where it is x as it is."""
+    n = len(index)
+    if n == 0:
+        return x[:0]
+    first, step = int(index[0]), int(index[1] - index[0]) if n > 1 else 1
+    if np.array_equal(index, first + step * np.arange(n)) and step >= 0:
+        if step == 0:
+            return jnp.broadcast_to(x[first], (n, *x.shape[1:]))
+        whole = (first, step, n) == (0, 1, x.shape[0])
+        return x if whole else jax.lax.slice_in_dim(x, first, int(index[-1]) + 1, step)
+    numbers = jax.lax.GatherDimensionNumbers(
+        offset_dims=tuple(range(1, x.ndim)), collapsed_slice_dims=(0,), start_index_map=(0,)
+    )
+    return jax.lax.gather(
+        x, index[:, None], numbers, (1, *x.shape[1:]), mode="promise_in_bounds",
+        unique_indices=len(np.unique(index)) == n,
+    )  # fmt: skip
 
 
 def assemble(pieces: list[Float[Array, "k ..."]], index: list[np.ndarray]) -> Float[Array, "n ..."]:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from graftsim.dynamics.aba import aba, articulated_inertia
+from graftsim.dynamics.aba import aba, articulated_inertia, held_by
 from graftsim.dynamics.kinematics import link_acceleration
 from graftsim.dynamics.mechanism import Mechanism
 from graftsim.dynamics.motion import JointMotion
@@ -61,7 +61,7 @@ def _accelerations(
 def _by_inverse_dynamics(primals: Any, tangents: Any) -> tuple[Array, Array]:
     qdd = _accelerations(*primals)
     m, motion, _, _, _, armature, known = primals
-    held = () if known is None else m.model.guided
+    held = held_by(m, known)
     given = np.isin(m.tree.link_of_dof, held)
 
     def lacking(m: Mechanism, motion: JointMotion, v: Array, tau: Array, *others: Any) -> Array:

@@ -3,8 +3,8 @@
 The kernel is a function of every number of the simulator, so that all can be differentiated and
 batched. But most numbers of a mechanism are zeros and ones that never change, and code that knows
 them is many times smaller: where a leaf is a concrete array, its entries 0, 1 and -1 are built in,
-and the kernel is shared by all simulators with the same pattern. A leaf that is traced (under grad,
-vmap, or an argument of a jitted function) is an input as a whole.
+and quaternions of right angles, and the kernel is shared by all simulators with the same pattern. A
+leaf that is traced (under grad, vmap, or an argument of a jitted function) is an input as a whole.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from graftsim.kernels import CompiledFunction, compile, length
+from graftsim.model.checks import RIGHT_ANGLES
 
 # What a roll-out computes, of simulator, state, controls and more.
 Stepper = Callable[..., Any]
@@ -71,7 +72,7 @@ def steps_on_kernels(
 
 
 def _patterns(leaves: list[Any]) -> tuple[list[np.ndarray | None], Any]:
-    """Per leaf: 0, 1 and -1 where the number is that, NaN elsewhere; None if it is traced.
+    """Per leaf: numbers to build in, NaN elsewhere; None if it is traced.
 
     And a key that leaves of the same shapes and patterns share.
     """
@@ -96,6 +97,9 @@ def _pattern(x: Any) -> np.ndarray | None:
         return None
     values = np.asarray(x, float)
     pattern = np.where(np.isin(values, (0.0, 1.0, -1.0)), values, np.nan)
+    if values.ndim == 2 and values.shape[1] == 4:
+        right = np.isin(np.abs(values), RIGHT_ANGLES.astype(x.dtype)).all(1)
+        pattern[right] = values[right]
     return pattern if np.isfinite(pattern).any() else None
 
 

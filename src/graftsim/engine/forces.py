@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from graftsim.contact.law import ContactLaw
-from graftsim.dynamics.aba import Articulated, articulated_inertia
+from graftsim.dynamics.aba import Articulated, articulated_inertia, held_by
 from graftsim.dynamics.actuation import Commands, Driven, Seen, actuator_forces, delayed
 from graftsim.dynamics.actuation.prescribed_motion import Prescribed, reaction
 from graftsim.dynamics.constraints import Inertia, Pose, hold
@@ -87,8 +87,8 @@ def acceleration(
     qdd = tree_acceleration(m, motion, v, tau, f_ext, armature=armature, known=known, scope=scope)
     found = Acceleration(qdd, driven.seen, motion, X_0)
     if contact is not None or model.closed:
-        held = () if known is None else model.guided
-        found = found._replace(articulated=articulated_inertia(m, motion, held, armature))
+        H = articulated_inertia(m, motion, held_by(m, known), armature)
+        found = found._replace(articulated=H)
     if model.closed:
         found, loops = _held(m, found, pose, scope)
         tau = tau + loops
@@ -161,8 +161,7 @@ def _loop_forces(
 ) -> Float[Array, " nv"]:
     """Joint forces of the loops under forces without dry friction, which hangs on them."""
     free = tree_acceleration(m, pose.motion, pose.v, tau, f_ext, known=known)
-    guided = () if known is None else m.model.guided
-    held = hold(m, pose, free, articulated_inertia(m, pose.motion, guided))
+    held = hold(m, pose, free, articulated_inertia(m, pose.motion, held_by(m, known)))
     return held.force @ held.rows.J
 
 

@@ -13,6 +13,9 @@ from graftsim.selectors import row_name
 
 # A file written with six digits may miss the triangle inequality by rounding alone.
 TRIANGLE_TOLERANCE = 1e-5
+# What the numbers of unit vectors and quaternions may be in size whose axes are turned by right
+# angles.
+RIGHT_ANGLES = np.array([0.0, 0.5, math.sqrt(0.5), 1.0])
 
 
 def vector(value: Any, n: int, what: str) -> np.ndarray:
@@ -24,12 +27,19 @@ def vector(value: Any, n: int, what: str) -> np.ndarray:
 
 
 def unit(value: Any, n: int, what: str) -> np.ndarray:
-    """`value` as a unit vector or quaternion: normalised, refused when zero."""
+    """`value` as a unit vector or quaternion: normalised, refused when zero.
+
+    Numbers that are those of right angles but for their rounding are exactly these: pi / 2 in a
+    file gives quaternions whose matrices have 1e-16 where a zero is meant.
+    """
     array = vector(value, n, what)
     length = math.sqrt(float(array @ array))
     if length < 1e-12:
         raise ModelError(f"{what} is zero: {value!r}.")
-    return array / length
+    array = array / length
+    near = RIGHT_ANGLES[np.abs(np.abs(array)[:, None] - RIGHT_ANGLES).argmin(1)]
+    exact = np.abs(np.abs(array) - near) < 4 * np.finfo(float).eps
+    return np.where(exact, np.copysign(near, array), array) + 0.0  # no negative zeros
 
 
 def per_dof(value: Any, n: int, what: str) -> np.ndarray:

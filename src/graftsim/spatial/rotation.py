@@ -47,15 +47,20 @@ def conjugate(q: Quaternion) -> Quaternion:
 
 
 def matrix(q: Quaternion) -> Matrix:
-    """R of the rotation that q / |q| describes; q need not be normalised (conformance G15)."""
+    """R of the rotation that q / |q| describes; q need not be normalised (conformance G15).
+
+    Each number is a quotient of sums of products: zero or one to the last bit for right angles.
+    """
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
-    s = 2.0 / (w * w + x * x + y * y + z * z)
+    wx, yz = w * w + x * x, y * y + z * z
+    wy, xz = w * w + y * y, x * x + z * z
+    wz, xy = w * w + z * z, x * x + y * y
     rows = [
-        jnp.stack([1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)], -1),
-        jnp.stack([s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)], -1),
-        jnp.stack([s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)], -1),
+        jnp.stack([wx - yz, 2 * (x * y - w * z), 2 * (x * z + w * y)], -1),
+        jnp.stack([2 * (x * y + w * z), wy - xz, 2 * (y * z - w * x)], -1),
+        jnp.stack([2 * (x * z - w * y), 2 * (y * z + w * x), wz - xy], -1),
     ]
-    return jnp.stack(rows, -2)
+    return jnp.stack(rows, -2) / (wx + yz)[..., None, None]
 
 
 def exponential(rotvec: Vector) -> Quaternion:

@@ -4,7 +4,8 @@ A trace goes breadth first: all links of a level, then the next level. That is g
 fits the processor's instruction cache, since what is computed side by side need not wait for each
 other. Code beyond it runs as fast as it can be fetched, and then fewer bytes count: depth first, an
 operation's operands right before it, values live shortly and more of them in registers. Of two
-operands the costlier comes first (Sethi, Ullman 1970).
+operands the costlier comes first (Sethi, Ullman 1970). Many simulations give each instruction so
+much to do that fetching is no matter; there it is LLVM's time that grows too long in the end.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from graftsim.kernels.codegen.liveness import Live
 from graftsim.kernels.ir.program import Program
 from graftsim.kernels.ir.statements import Region, regions
 
-# Operations whose code (some nine bytes each) is beyond the 64 KiB of present caches.
-_LONG = 7000
+# Operations of one simulation whose code (some nine bytes each) is beyond the 64 KiB of present
+# caches, and of many for which LLVM, left to itself, takes seconds.
+_LONG_ONE, _LONG_MANY = 7000, 30_000
 
 
 def shorten(p: Program, live: Live) -> None:
@@ -25,8 +27,9 @@ def shorten(p: Program, live: Live) -> None:
 
 
 def is_long(p: Program, live: Live) -> bool:
-    """Is its code larger than the cache?"""
-    return sum(p.ops[n] != "const" for n in live.nodes) > _LONG
+    """Is it too long to be left in its order, and its registers to LLVM?"""
+    most = _LONG_ONE if p.wide > 1 else _LONG_MANY
+    return sum(p.ops[n] != "const" for n in live.nodes) > most
 
 
 def _reorder(p: Program, live: Live, region: Region) -> None:

@@ -130,8 +130,8 @@ class Algebra(ABC):
             if v == 1:
                 return b
             if t[0] == "f":
-                if v < 0:
-                    return self.neg(self.mul(self.neg(a), b))
+                if v == -1:
+                    return self.neg(b)
                 if ops[b] == "neg":
                     return self.mul(self.neg(a), args[b][0])
                 if ops[b] == "mul" and ops[args[b][0]] == "const":

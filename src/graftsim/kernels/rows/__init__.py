@@ -18,9 +18,12 @@ from graftsim.kernels.rows.worth import Worth
 # Rows are packed in a loop if that saves this share of its operations. Vectors wait for their
 # slowest lane: where they save less, steps that depend on each other take longer than before.
 _LEAST = 0.25
+# Of a program with so many operations (some eight bytes each) the code is beyond the 32 KiB of the
+# first instruction cache: it runs as fast as it is fetched, and each operation less is less of it.
+_LONG, _LEAST_LONG = 4000, 0.1
 # Rows of a length are looked at if they are this share of all that is computed, and packed if they
 # save this share in a loop beyond what others do.
-_SOME, _MORE = 0.05, 0.05
+_SOME, _MORE = 0.05, 0.02
 
 
 def pack_rows(p: Program) -> None:
@@ -39,7 +42,8 @@ def pack_rows(p: Program) -> None:
             _keep(worth, new, saved, _MORE)
             saved = worth.saved()
     if found.groups:
-        _keep(worth, list(found.groups), Sums(float), _LEAST)
+        least = _LEAST if len(live.nodes) < _LONG else _LEAST_LONG
+        _keep(worth, list(found.groups), Sums(float), least)
     if found.groups:
         pack(found)
         live = find_live(p)

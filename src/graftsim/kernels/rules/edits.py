@@ -17,6 +17,9 @@ from graftsim.kernels.ir.arrays import Edit, Edits, Index, LazyArray, Value
 from graftsim.kernels.ir.statements import Buffer
 from graftsim.kernels.ir.trace import Interpreter
 
+# With more changes an array is copied after all: each read at a place known in the run asks them.
+_FEW = 64
+
 
 def replaced(t: Interpreter, x: Value, block: Edit, type: str) -> LazyArray:
     """x with a block in place of its own elements."""
@@ -36,6 +39,8 @@ def sum_of(t: Interpreter, x: Value, y: Value, type: str) -> LazyArray | None:
 def changed(t: Interpreter, base: Value, changes: tuple[Edit, ...], type: str) -> LazyArray:
     """An array with further changes; they may be its first."""
     before = base.edits if isinstance(base, LazyArray) else None
+    if isinstance(base, LazyArray) and before and len(before.changes) + len(changes) > _FEW:
+        base, before = t.arrays.materialise(base, type), None
     made = Edits(before.base, (*before.changes, *changes)) if before else Edits(base, changes)
 
     def at(index: Index) -> int:

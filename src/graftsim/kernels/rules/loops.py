@@ -91,7 +91,7 @@ def _settled(t: Interpreter, carry: Carry, turn: Callable[[], tuple[bool, Any]])
     inside of it are traced once, whether what is assumed of them holds or not.
     """
     outer, here = t.trying, t.p.region
-    t.trying = outer or (carry.fresh and t.p.wide == 1)
+    t.trying = outer or carry.fresh
     while True:
         carry.demote()
         before = t.unproved
