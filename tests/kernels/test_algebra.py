@@ -19,6 +19,10 @@ FORMS = {
     "x (y / x)": (lambda x, y: x * (y / x), 0),
     "(y / x) x": (lambda x, y: (y / x) * x, 0),
     "y + y - x (y / x)": (lambda x, y: y + (y - x * (y / x)), 0),
+    "x + (y - x)": (lambda x, y: x + (y - x), 0),
+    "(y - x) + x": (lambda x, y: (y - x) + x, 0),
+    "3 (y / 3)": (lambda x, y: 3.0 * (y / 3.0) + 0 * x, 0),
+    "2.1 - 0.7 (2.1 / 0.7)": (lambda x, y: x + (2.1 - 0.7 * (jnp.float64(2.1) / 0.7)), 0),
     "x (x / y)": (lambda x, y: x * (x / y), 2),
     "(x + y) / (y + x)": (lambda x, y: (x + y) / (y + x), 0),
 }

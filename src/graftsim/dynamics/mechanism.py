@@ -47,7 +47,7 @@ def prepare(model: Model | Mechanism) -> Mechanism:
 
 
 def rows(x: Float[Array, "n ..."], index: np.ndarray) -> Float[Array, "k ..."]:
-    """x[index] for a static index >= 0, as one operation, and none where it is x as it is."""
+    """x[index] for a static index >= 0: x itself, a slice, a row for all, or a gather."""
     n = len(index)
     if n == 0:
         return x[:0]

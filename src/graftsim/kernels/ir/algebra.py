@@ -3,8 +3,9 @@
 Numbers fold, zeros and ones vanish, signs move outwards, so that a textbook formula in dense
 matrices costs what its non-zero terms cost; and what is zero or one by its form is known to be: a
 joint without armature lets nothing of an inertia about its axis through, since a - b (a / b) is
-zero. As for zero times anything, that holds whatever the numbers turn out to be: not NaN where one
-is infinite. What has no rule of its own here is built by `apply`, from the table of operations.
+zero, and its torque as it is, p + (tau - p). As for zero times anything, that holds whatever the
+numbers turn out to be: not NaN where one is infinite. What has no rule of its own here is built by
+`apply`, from the table of operations.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Algebra(ABC):
         self.ops: list[str] = []
         self.args: list[tuple[Any, ...]] = []
         self.types: list[str] = []
+        # Of numbers that are quotients of numbers: these two.
+        self._quotients: dict[int, tuple[int, int]] = {}
 
     @abstractmethod
     def const(self, value: Any, type: str) -> int:
@@ -85,6 +88,9 @@ class Algebra(ABC):
                 return self.sub(a, args[b][0])
             if ops[a] == "neg":
                 return self.sub(b, args[a][0])
+            for x, y in ((a, b), (b, a)):
+                if ops[y] == "sub" and args[y][1] == x:
+                    return args[y][0]
         return self.node("add", (a, b) if a < b else (b, a), t)
 
     def sub(self, a: int, b: int) -> int:
@@ -123,6 +129,10 @@ class Algebra(ABC):
             a, b = b, a
         if ops[a] == "const":
             if ops[b] == "const":
+                for x, y in ((a, b), (b, a)):
+                    top, below = self._quotients.get(y, (y, y))
+                    if below == x != y:
+                        return top
                 return self._fold("mul", (a, b), t)
             v = args[a][0]
             if v == 0:
@@ -134,6 +144,8 @@ class Algebra(ABC):
                     return self.neg(b)
                 if ops[b] == "neg":
                     return self.mul(self.neg(a), args[b][0])
+                if ops[b] == "div" and args[b][1] == a:
+                    return args[b][0]
                 if ops[b] == "mul" and ops[args[b][0]] == "const":
                     return self.mul(self.mul(a, args[b][0]), args[b][1])
             return self.node("mul", (a, b), t)
@@ -152,7 +164,10 @@ class Algebra(ABC):
         if ops[b] == "const":
             v = args[b][0]
             if ops[a] == "const" and (t[0] == "f" or v != 0):
-                return self._fold("div", (a, b), t)
+                out = self._fold("div", (a, b), t)
+                if t[0] == "f":
+                    self._quotients[out] = a, b
+                return out
             if v == 1:
                 return a
             if t[0] == "f" and abs(math.frexp(v)[0]) == 0.5 and 1e-30 < abs(v) < 1e30:
