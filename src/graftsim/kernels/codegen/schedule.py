@@ -16,7 +16,7 @@ from graftsim.kernels.ir.statements import Region, regions
 
 # Operations of one simulation whose code (some nine bytes each) is beyond the 64 KiB of present
 # caches, and of many for which LLVM, left to itself, takes seconds.
-_LONG_ONE, _LONG_MANY = 7000, 30_000
+_LONG_ONE, _LONG_MANY = 7000, 9000
 
 
 def shorten(p: Program, live: Live) -> None:
