@@ -1,5 +1,6 @@
 """Algebra of scalars: what is zero or one by its form leaves no operation."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -43,6 +44,13 @@ def test_forms(form):
     x, y = np.random.default_rng(0).uniform(0.5, 2.0, (2, 7))
     agree(f, x, y, lanes=(7,), rtol=1e-13)
     assert operations(f, 1.0, 1.0) == left
+
+
+def test_an_infinite_quotient_is_no_quotient():
+    """1 / 0 stands for every infinity: times zero it is NaN, not 1."""
+    one, nothing = np.float64(1.0), np.float64(0.0)
+    f = kernels.compile(lambda x: x + jax.lax.mul(nothing, jax.lax.div(one, nothing)), 1.0)
+    assert np.isnan(f(1.0))
 
 
 def test_whole_numbers_are_divided():

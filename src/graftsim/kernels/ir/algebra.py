@@ -165,7 +165,7 @@ class Algebra(ABC):
             v = args[b][0]
             if ops[a] == "const" and (t[0] == "f" or v != 0):
                 out = self._fold("div", (a, b), t)
-                if t[0] == "f":
+                if t[0] == "f" and 1e-30 < abs(self.value(out)) < 1e30:
                     self._quotients[out] = a, b
                 return out
             if v == 1:
